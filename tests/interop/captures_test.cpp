@@ -1,5 +1,5 @@
-// Every packet that Soft-RoCE sent: its ICRC, its headers, its length; and that its fields make the
-// same bytes again.
+// Checks every packet that Soft-RoCE sent: its ICRC, its headers and its length. Encoding its
+// fields again must give the same bytes.
 #include <gtest/gtest.h>
 
 #include <iomanip>
@@ -17,7 +17,7 @@ namespace {
 using proto::ib::Operation;
 using proto::ib::Packet;
 
-// UC-2: all but the one that was made wrong.
+// UC-2: all are right except the one that was made wrong on purpose.
 TEST(Captures, EveryIcrcIsRightButOne) {
     std::size_t packets = 0;
     std::vector<std::string> wrong;
@@ -32,7 +32,7 @@ TEST(Captures, EveryIcrcIsRightButOne) {
     EXPECT_EQ(wrong, std::vector<std::string>{"host_rc_bad_icrc_dropped 1"});
 }
 
-// As a plain socket gets them: the identification is hidden, and Soft-RoCE counts it up.
+// A plain socket hides the identification. Soft-RoCE increments it with each packet.
 TEST(Captures, EveryPacketIsVerifiedWithoutItsIdentification) {
     std::size_t identified = 0;
     for (const Capture& capture : all_captures()) {
@@ -54,10 +54,11 @@ TEST(Captures, EveryPacketIsVerifiedWithoutItsIdentification) {
             ++identified;
         }
     }
-    EXPECT_EQ(identified, 606U - 1 - 11);  // the damaged one, and those over IPv6
+    EXPECT_EQ(identified, 606U - 1 - 11);  // without the damaged packet and those over IPv6
 }
 
-// Five Sends, four seconds apart: Linux adds up to as many ticks to its counter as the pause had.
+// Five Sends, four seconds apart. After a pause Linux adds a random number to its counter, up to
+// the ticks of the pause.
 TEST(Captures, EveryPacketAfterAPauseIsVerifiedWithoutItsIdentification) {
     const Capture capture = Capture::named("live/idle_uc2");
     IdentificationWindow window;
@@ -102,7 +103,7 @@ TEST(Captures, EveryPayloadHasALengthThatItsOpcodeAllows) {
     for (const Capture& capture : all_captures()) {
         const auto known = path_mtus.find(capture.name);
         const std::size_t path_mtu = known == path_mtus.end() ? 1024 : known->second;
-        // The scripted peer sends a Middle of 16 bytes, which is wrong twice.
+        // In this capture the scripted peer sends a Middle of 16 bytes, which breaks two rules.
         if (capture.name == "host_rc_nak_middle_without_first") continue;
         for (const CapturedRocev2& one : capture.packets) {
             const Packet packet = one.packet();
@@ -113,7 +114,7 @@ TEST(Captures, EveryPayloadHasALengthThatItsOpcodeAllows) {
     }
 }
 
-/// What the captures' README calls a packet.
+/// The name of a packet in the captures' README.
 std::string short_name(const Packet& packet) {
     const auto& opcode = *packet.opcode;
     const auto& aeth = packet.headers.aeth;
@@ -135,7 +136,8 @@ std::string short_name(const Packet& packet) {
     return name + (opcode.has(proto::ib::Extended::immediate) ? "+imm" : "");
 }
 
-/// Who sent it: the scripted peer, the client, or the server, which towards a script is guest 1.
+/// The sender of the packet: the scripted peer, the client, or the server (guest 1 if the peer is a
+/// script).
 std::string arrow(const Capture& capture, const Rocev2Datagram& datagram) {
     const auto& from = datagram.from.host;
     const std::size_t last = datagram.from.family == Address::Family::ipv4 ? 3 : 15;
@@ -158,7 +160,7 @@ std::string in_order(const Capture& capture) {
     return all;
 }
 
-// The table was made by others' tools.
+// Other tools made the table.
 TEST(Captures, AreWhatTheirReadmeSays) {
     std::map<std::string, std::string> table;
     std::ifstream readme(rocev2_folder() / "README.md");
@@ -216,7 +218,7 @@ std::string like_tshark(const Packet& packet) {
     return line.str();
 }
 
-/// Without the empty places of fields that a packet does not have.
+/// The line without the empty places of fields that a packet does not have.
 std::string squeezed(const std::string& line) {
     std::string text;
     for (const char c : line) {
@@ -232,7 +234,7 @@ TEST(Captures, TsharkReadsTheSameFields) {
         for (const CapturedRocev2& one : capture.packets) {
             frames.push_back(one.frame);
             const bool ipv6 = one.datagram().to.family == Address::Family::ipv6;
-            // Soft-RoCE leaves the UDP checksum out, which over IPv6 it may not.
+            // Soft-RoCE sends no UDP checksum, which is not allowed over IPv6.
             expected.push_back(like_tshark(one.packet()) +
                                (ipv6 ? " Illegal checksum value (0)" : ""));
         }

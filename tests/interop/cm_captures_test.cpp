@@ -1,4 +1,4 @@
-// The communication management datagrams of two Linux hosts that met by rdma_cm.
+// The datagrams of communication management between two Linux hosts that connected by rdma_cm.
 #include "tests/interop/rocev2_captures.hpp"
 
 #include "wireproof/proto/ib/connection_management.hpp"
@@ -44,7 +44,7 @@ TEST(CmCaptures, EveryDatagramIsWrittenAsLinuxWroteIt) {
     EXPECT_EQ(names, "REQ REP RTU DREQ DREP ");
 }
 
-// The figures are those of rping_rdmacm.txt and of the data packets behind.
+// The values are from rping_rdmacm.txt and from the data packets that follow.
 TEST(CmCaptures, FieldsAreWhereLinuxHasThem) {
     const auto all = captured(Capture::named("rping_rdmacm"));
     ASSERT_EQ(all.size(), 5U);
@@ -97,7 +97,7 @@ TEST(CmCaptures, FieldsAreWhereLinuxHasThem) {
     }
 }
 
-/// What an engine sends next, as bytes; nothing it sends is an empty one.
+/// The next datagram of an engine as bytes. The result is empty if the engine has none to send.
 std::vector<std::byte> next_of(ConnectionManagement& cm) {
     const auto one = cm.poll_transmit();
     if (!one) return {};
@@ -108,8 +108,8 @@ std::vector<std::byte> next_of(ConnectionManagement& cm) {
 
 constexpr PeerId linux_host{0};
 
-// Identifiers and GUID are given to be those of the capture; what the user answers with are the
-// captured REP's queue pair, PSN and limits.
+// The test gives the engine the identifiers and the GUID of the capture. The user answers with the
+// queue pair, PSN and limits of the captured REP.
 TEST(CmCaptures, ThePassiveSideAnswersAsLinuxDid) {
     const auto all = captured(Capture::named("rping_rdmacm"));
     ASSERT_EQ(all.size(), 5U);
@@ -138,7 +138,7 @@ TEST(CmCaptures, ThePassiveSideAnswersAsLinuxDid) {
     EXPECT_TRUE(next_of(cm).empty());
 }
 
-// The transaction may differ: Linux's has the number of its own user of datagrams in it.
+// The transaction may differ: in Linux's it includes the number of a user of datagrams.
 TEST(CmCaptures, TheActiveSideAsksAsLinuxDid) {
     const auto all = captured(Capture::named("rping_rdmacm"));
     ASSERT_EQ(all.size(), 5U);
@@ -152,7 +152,7 @@ TEST(CmCaptures, TheActiveSideAsksAsLinuxDid) {
         read->transaction = all[which].datagram.transaction;
         EXPECT_EQ(*read, all[which].datagram) << which;
     };
-    // What the user chooses; the engine fills in the rest.
+    // The values that the user chooses. The engine fills in the rest.
     CmRequest chosen = request;
     chosen.local_id = 0;
     chosen.ca_guid = 0;

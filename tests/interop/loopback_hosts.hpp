@@ -1,4 +1,4 @@
-// Hosts of the loopback network, for tests that run side by side and all speak on one port.
+// Hosts of the loopback network, for tests that run at the same time and use one port.
 #pragma once
 
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 namespace wireproof::test {
 
-/// 127.x.y.z; x and y by process.
+/// 127.x.y.z. The process number gives x and y.
 inline Address loopback_host(unsigned number) {
     const std::uint64_t seed = mix64(static_cast<std::uint64_t>(::getpid()));
     Address address{.family = Address::Family::ipv4};

@@ -1,5 +1,5 @@
-/* A program of message passing that says whether all that arrived is right: messages of every
-   length class to and fro between the ranks, many at once, and sums over all of them. */
+/* A message passing program that checks all data that it receives. The ranks exchange messages of
+   every length class, then many messages at once, and then sums over all ranks. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static int wrong(const char* what, int rank, int size) {
     return 1;
 }
 
-/* Each message has bytes of its own. */
+/* The bytes of each message differ from those of other messages. */
 static void fill(unsigned char* to, int size, int key) {
     for (int i = 0; i < size; ++i) to[i] = (unsigned char)(i * 7 + key + (i >> 8));
 }
@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const int peer = rank ^ 1; /* the ranks are of even number */
+    const int peer = rank ^ 1; /* the number of ranks is even */
     int bad = ping_pong(rank, peer) + many_at_once(rank, peer) + sums(rank, ranks);
     int all = 0;
     MPI_Allreduce(&bad, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

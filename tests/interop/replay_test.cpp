@@ -1,6 +1,7 @@
-// Captures of Soft-RoCE replayed: the requests of one side go into our responder, which must answer
-// as the other side did: opcode, PSN, syndrome and MSN, and where the memory is known, every byte.
-// Where Linux departs from the specification, the departure is named here and we do not follow it.
+// Replays captures of Soft-RoCE. The requests of one side go into our responder, which must answer
+// as the other side did: with the same opcode, PSN, syndrome and MSN, and with the same bytes if
+// the memory is known. Where Linux differs from the specification, this file names the difference,
+// and our responder follows the specification.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -19,12 +20,12 @@ using namespace proto::ib;
 
 constexpr std::uint32_t domain = 1;
 
-/// What the generator of most captures said of its server.
+/// What the program that made most captures wrote about its server.
 struct Server {
     std::uint64_t address = 0;
     std::uint32_t rkey = 0;
     std::size_t length = 0;
-    Psn first = {};  // of the client's requests
+    Psn first = {};  // first PSN of the client's requests
 };
 
 std::optional<Server> server_of(const std::string& capture) {
@@ -52,7 +53,7 @@ std::optional<Server> server_of(const std::string& capture) {
     return server;
 }
 
-/// "READ Resp Only fffffa 1f/3": what is compared.
+/// The compared facts of a packet: "READ Resp Only fffffa 1f/3".
 std::string told(const Packet& packet) {
     std::ostringstream text;
     const Aeth& aeth = packet.headers.aeth;
@@ -80,7 +81,7 @@ std::vector<std::byte> content(const Packet& packet) {
     return bytes;
 }
 
-/// A responder as the captured one was set up.
+/// A responder that is set up like the captured one.
 class Replay {
 public:
     static constexpr std::size_t receive_length = 16384;
@@ -121,7 +122,7 @@ public:
         EXPECT_EQ(port_.modify(number_, change), ModifyStatus::done);
     }
 
-    /// Memory that the peer knows under that key.
+    /// Adds memory that the peer knows under that key.
     void add_memory(std::uint64_t address, std::uint32_t rkey, std::size_t length) {
         regions_.emplace_back(length);
         keys_[rkey] = port_.memory()
@@ -145,7 +146,7 @@ public:
         return {at, at + static_cast<std::ptrdiff_t>(length)};
     }
 
-    /// Gives one request and keeps what is answered.
+    /// Gives one request to the responder and keeps its answers.
     void give(const Packet& packet) {
         Headers headers = packet.headers;
         for (std::uint32_t* rkey : {&headers.reth.rkey, &headers.atomic.rkey}) {
@@ -179,7 +180,7 @@ public:
 private:
     std::vector<std::byte> memory_;
     std::deque<std::vector<std::byte>> regions_;
-    std::map<std::uint32_t, std::uint32_t> keys_;  // ours, by theirs
+    std::map<std::uint32_t, std::uint32_t> keys_;  // our keys by the captured ones
     Port port_;
     std::uint32_t number_;
     CompletionQueueId completions_{};
@@ -187,10 +188,10 @@ private:
     std::uint64_t posted_ = 0;
 };
 
-/// Which way packets of a capture go; a connection has two.
+/// One direction of requests in a capture. A connection has two directions.
 struct Way {
     std::vector<const CapturedRocev2*> requests;
-    std::vector<const CapturedRocev2*> answers;  // to them
+    std::vector<const CapturedRocev2*> answers;  // to these requests
 };
 
 std::array<Way, 2> ways_of(const Capture& capture) {
@@ -212,7 +213,7 @@ std::array<Way, 2> ways_of(const Capture& capture) {
     return ways;
 }
 
-/// Memory of a peer whose keys nobody wrote down: what the requests name.
+/// Adds the memory that the requests name, if nobody wrote down the keys of the peer.
 void add_named_memory(Replay& replay, const Way& way) {
     std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> named;
     for (const CapturedRocev2* captured : way.requests) {
@@ -281,7 +282,7 @@ bool is_superseded(const Capture& capture, const std::vector<Capture>& all) {
         all, [&](const Capture& other) { return other.name == capture.name + ".at_server"; });
 }
 
-// Departures of Linux, by their names in docs/rules/ib.md (Where Soft-RoCE differs).
+// Differences of Linux, by their names in docs/rules/ib.md (Where Soft-RoCE differs).
 void depart_r1(Answered& captured) {  // a Send too long is called an operational error
     ASSERT_EQ(captured.answers, std::vector<std::string>{"Acknowledge fffffb 63/0"});
     captured.answers = {"Acknowledge fffffb 61/0"};
@@ -350,14 +351,15 @@ TEST(Replay, EveryCapturedRcRequestIsAnsweredAsLinuxDidButForNamedDepartures) {
     EXPECT_EQ(answers, 159U);
 }
 
-/// A requester that completes requests of one packet as Soft-RoCE does. An answer ends all Sends
-/// and Writes before its PSN. What it does to a Read or an Atomic depends on the PSN alone: one
-/// behind it asks for the request again, and its own ends it, even without data.
+/// A requester that completes requests of one packet as Soft-RoCE does. An answer completes all
+/// Sends and Writes before its PSN. For a Read or an Atomic only the PSN counts: an answer with a
+/// later PSN makes the requester repeat the request, and an answer with its own PSN completes it,
+/// even without data.
 class SoftRoceRequester {
 public:
     struct Outstanding {
         Packet request;
-        bool data = false;  // is to come
+        bool data = false;  // the answer must have data
         std::optional<std::vector<std::byte>> content = {};
     };
 
@@ -374,7 +376,7 @@ public:
     }
 
     bool done() const { return next_ == outstanding_.size(); }
-    /// The oldest request that is not complete, sent once more.
+    /// The oldest incomplete request, which the requester sends again.
     const Packet& ask() const { return outstanding_[next_].request; }
     const std::vector<Outstanding>& all() const { return outstanding_; }
 
@@ -392,7 +394,7 @@ private:
     std::size_t next_ = 0;
 };
 
-// RC-4: the acknowledgement of a Send and the answer to what is behind it were both lost.
+// RC-4: both the acknowledgement of a Send and the answer to the next request were lost.
 TEST(Replay, SoftRoceGetsTheDataOfAReadOrAnAtomicWhoseAnswerWasLost) {
     const std::map<std::string, std::vector<std::string>> expected = {
         {"live/f1_lostboth", {"Acknowledge 10 1f/2", "READ Resp Only 11 1f/2"}},
@@ -434,7 +436,7 @@ struct Delivered {
     std::size_t length;
 };
 
-/// What sends of a UC capture arrive, each with the content of that operation.
+/// Checks which Sends of a UC capture arrive, each with the content of that operation.
 void expect_delivered(const std::string& name, const std::vector<Delivered>& expected) {
     SCOPED_TRACE(name);
     const Capture capture = Capture::named(name);
@@ -453,7 +455,7 @@ void expect_delivered(const std::string& name, const std::vector<Delivered>& exp
     }
 }
 
-// UC-29: after the loss Linux drops send:100 too (U1); the specification delivers it.
+// UC-29: after the loss Linux also drops send:100 (U1). The specification delivers it.
 TEST(Replay, AfterALossOnUcTheNextMessageIsDelivered) {
     expect_delivered("uc_drop_middle.at_server", {{1, 100}, {3, 2048}});
     expect_delivered("uc_drop_middle", {{0, 4096}, {1, 100}, {3, 2048}});

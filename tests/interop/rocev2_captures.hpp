@@ -1,4 +1,4 @@
-// The captures of Linux's Soft-RoCE in tests/data/rocev2, packet by packet.
+// The packets of the captures of Linux's Soft-RoCE in tests/data/rocev2.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ inline std::filesystem::path rocev2_folder() {
     return std::filesystem::path(WIREPROOF_TEST_DATA) / "rocev2";
 }
 
-/// A RoCEv2 packet that keeps its bytes.
+/// A RoCEv2 packet that owns its bytes.
 struct CapturedRocev2 {
     std::uint64_t number = 0;  // in its file
     std::vector<std::byte> frame;
@@ -63,7 +63,7 @@ struct Capture {
     }
 };
 
-/// All of them, by name.
+/// All captures, sorted by name.
 inline std::vector<Capture> all_captures() {
     std::vector<std::filesystem::path> paths;
     for (const auto& entry : std::filesystem::directory_iterator(rocev2_folder())) {

@@ -1,5 +1,5 @@
-// Ports over real sockets: queue pairs on two hosts of the loopback network exchange messages as
-// RoCEv2, and every packet that came is in a counter.
+// Ports over real sockets. Queue pairs on two hosts of the loopback network exchange messages as
+// RoCEv2. Every packet that arrives must be in a counter.
 #include <gtest/gtest.h>
 
 #include "tests/interop/loopback_hosts.hpp"
@@ -56,7 +56,7 @@ struct Host {
     FaultyWire<Rocev2Wire> wire;
 };
 
-/// Two hosts that take turns until the first has what it waits for, or patience ends.
+/// Two hosts. They take turns until the first host has what it waits for, or a minute has passed.
 struct Hosts {
     explicit Hosts(const Setting& setting) : a(0, 1, setting), b(1, 0, setting) {}
 
@@ -113,7 +113,8 @@ TEST(Rocev2Ports, MessagesOfEveryPathMtuArriveWhole) {
     }
 }
 
-// Sends, Writes, Reads and Atomics, one packet in fifty lost each way: each once, in order.
+// Sends, Writes, Reads and Atomics, with one packet in fifty lost in each direction. Each must be
+// done once, in order.
 TEST(Rocev2Ports, ReliableConnectionsFinishOverALossyWire) {
     Hosts hosts({.transport = Transport::rc, .faults = {.loss = 0.02}});
     End& a = hosts.a.end;
@@ -158,7 +159,7 @@ TEST(Rocev2Ports, ReliableConnectionsFinishOverALossyWire) {
     EXPECT_LT(a.counters().resent, a.counters().sent / 2);
 }
 
-// What is not addressed to the queue pair by its peer never reaches it.
+// Only its own peer can send packets to the queue pair.
 TEST(Rocev2Ports, AnotherHostCannotSpeakToAQueuePair) {
     const Instant now;
     Host b(1, 0, {});

@@ -1,6 +1,6 @@
-// What the RoCEv2 wire really sends, as a packet socket sees it on the loopback interface: headers
-// with the identification that the ICRC was made with, and packets that tshark has nothing to say
-// against. Skipped where packet sockets are not permitted or tshark is missing.
+// Checks what the RoCEv2 wire really sends, with a packet socket on the loopback interface: the
+// headers contain the identification with which the ICRC was computed, and tshark finds no error in
+// the packets. Skipped if packet sockets are not permitted or tshark is missing.
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using Frame = std::vector<std::byte>;
 
 using test::loopback_host;
 
-/// Every frame that arrives at the loopback interface.
+/// Receives every frame that arrives at the loopback interface.
 class Loopback {
 public:
     Loopback() : handle_(::socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, htons(ETH_P_ALL))) {
@@ -53,7 +53,7 @@ public:
             socklen_t length = sizeof source;
             const ssize_t got = ::recvfrom(handle_, frame.data(), frame.size(), 0,
                                            reinterpret_cast<sockaddr*>(&source), &length);
-            // Loopback shows each frame when it leaves, too.
+            // On loopback a packet socket also sees each frame when it leaves.
             if (got <= 0 || source.sll_pkttype == PACKET_OUTGOING) continue;
             const auto found =
                 Rocev2Datagram::find(ConstBytes(frame).first(static_cast<std::size_t>(got)));
@@ -68,7 +68,7 @@ private:
     bool permitted_ = false;
 };
 
-/// A packet of each opcode, with what its headers must say to be understood.
+/// A packet of each opcode, with headers that a receiver can understand.
 std::vector<Frame> packets_of_every_opcode() {
     std::vector<Frame> packets;
     std::uint32_t psn = 0xFFFFF0;
@@ -97,11 +97,12 @@ std::vector<Frame> packets_of_every_opcode() {
     return packets;
 }
 
-/// Sends each packet through the wire; returns the frames that arrived, none if there is no way.
+/// Sends each packet through the wire. Returns the frames that arrived, or none if the wire does
+/// not open.
 std::vector<Frame> sent(Loopback& loopback, const std::vector<Frame>& packets, const Address& from,
                         const Address& to) {
     auto wire = Rocev2Wire::open({.local = from, .peers = {to}});
-    auto peer = Rocev2Wire::open({.local = to});  // so that nobody answers with ICMP
+    auto peer = Rocev2Wire::open({.local = to});  // without it the kernel would answer with ICMP
     if (!wire || !peer) return {};
     std::vector<Frame> frames;
     for (const Frame& packet : packets) {
@@ -114,7 +115,7 @@ std::vector<Frame> sent(Loopback& loopback, const std::vector<Frame>& packets, c
     return frames;
 }
 
-// UC-2: with the headers as they were on the wire, identification included.
+// UC-2: for the headers on the wire, including the identification.
 TEST(Rocev2OnTheWire, EveryIcrcIsRightForTheHeadersThatWereSent) {
     Loopback loopback;
     if (!loopback.permitted()) GTEST_SKIP() << "packet sockets need a privilege";

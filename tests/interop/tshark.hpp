@@ -1,4 +1,4 @@
-// Frames as tshark dissects them, an implementation that shares nothing with ours.
+// Dissects frames with tshark, an implementation that shares no code with ours.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,9 +20,10 @@
 
 namespace wireproof::test {
 
-/// One line for each Ethernet frame, of the fields in their order with spaces between, and what
-/// tshark complains of behind them. Nothing if there is no tshark. Over loopback, a kernel that
-/// computes UDP checksums leaves that to hardware that is not there: then they cannot be checked.
+/// Returns one line for each Ethernet frame: the fields in their order with spaces between them,
+/// and then the complaints of tshark. The result is empty if there is no tshark. Over loopback, a
+/// kernel that computes UDP checksums leaves them to hardware that does not exist, so they cannot
+/// be checked.
 inline std::optional<std::vector<std::string>> dissected(
     const std::vector<std::vector<std::byte>>& frames,
     std::initializer_list<std::string_view> fields, bool check_udp = true) {

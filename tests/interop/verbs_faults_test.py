@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Faults on demand, as programs of ibverbs-utils and perftest meet them.
+"""Faults on demand: their effect on programs of ibverbs-utils and perftest.
 
 usage: verbs_faults_test.py FOLDER_OF_THE_LIBRARY [unittest options]
 """
@@ -25,7 +25,7 @@ def tearDownModule():
 
 
 def written(name):
-    """A file that the program may write: beside the listed services of these tests."""
+    """A file that the program may write, in the folder that also lists the services of these tests."""
     return os.path.join(programs.library, "runtime", name)
 
 
@@ -37,7 +37,7 @@ def faults(text, name="faults.toml"):
 
 
 def marks(name):
-    """What was done to packets, in the file's own words: comments stand in it as they are."""
+    """The faults that packets met, from the comments of the capture file, which contain plain text."""
     data = pathlib.Path(written(name)).read_bytes()
     return [mark.decode() for mark in re.findall(rb"[a-z][a-z0-9, ]*: [A-Z][\w ]+, packet \d+ of queue pair \d+, "
                                                  rb"attempt \d+", data)]
@@ -45,15 +45,15 @@ def marks(name):
 
 class Packets(unittest.TestCase):
     def passes(self, command, server, client=None):
-        """Both sides end well, with settings of their own; gives what they printed."""
+        """Both sides, each with its own settings, must succeed. Returns what they printed."""
         sides = programs.converse(command, programs.environment(**server), programs.environment(**(client or server)))
         for code, output in sides:
             self.assertEqual(code, 0, output)
         return [output for _, output in sides]
 
     def repeatable(self, faults_of_both):
-        """Settings of server and client with which the client's last acknowledgement arrives: behind it, the client
-        ends, and the server would wait for it in vain. Which side has the lower address is part of a decision."""
+        """Settings of server and client with which the client's last acknowledgement arrives. The client ends after it, so
+        the server would wait for ever if it were lost. A fate also depends on which side has the lower address."""
         return [{"WIREPROOF_VERBS_SEED": "7", "WIREPROOF_VERBS_ADDRESS": f"127.66.0.{host}", **faults_of_both}
                 for host in (1, 2)]
 
@@ -65,13 +65,13 @@ class Packets(unittest.TestCase):
             "LOSS", "DAMAGE", "DUPLICATE", "REORDER")}))
 
     def test_a_measurement_ends_right(self):
-        # The device waits 4.096 us x 2^timeout and four times as long at most: not for seconds.
+        # -u 10: the device waits for 4.096 us x 2^10, and at most four times as long. So no timeout takes seconds.
         for output in self.passes(["ib_send_bw", "-d", "wireproof0", "-x", "1", "-n", "1000", "-s", "4096", "-u", "10"],
                                   {"WIREPROOF_VERBS_LOSS": "0.01"}):
             self.assertRegex(output, r"\n 4096 +1000 ")
 
     def test_the_same_seed_loses_the_same_packets(self):
-        """First attempts are the same in each run; what is sent again depends on time."""
+        """First attempts are the same in each run. Which packets are sent again depends on time."""
         lost = []
         for run in ("1", "2"):
             server, client = self.repeatable({"WIREPROOF_VERBS_LOSS": "0.02"})
@@ -151,7 +151,7 @@ class Events(unittest.TestCase):
 
 class Completions(unittest.TestCase):
     def test_a_receive_ends_as_chosen(self):
-        """The server's second; its client's second Send ends in error then."""
+        """The server's second receive fails, so the client's second Send fails, too."""
         script = faults('[[completion]]\nof = "receive"\nnth = 2\nstatus = "LOC_PROT_ERR"\n', "receive.toml")
         server, client = programs.converse([*RC, "-n", "20"], programs.environment(WIREPROOF_VERBS_FAULTS=script),
                                            programs.environment())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is loaded by LD_PRELOAD: the device library over the genuine libibverbs, and the hooks in ordinary programs.
+"""Libraries for LD_PRELOAD: the device library in front of the genuine libibverbs, and the hooks in ordinary programs.
 
 usage: verbs_hooks_test.py FOLDER_OF_THE_LIBRARIES [unittest options]
 """
@@ -22,7 +22,7 @@ def tearDownModule():
 
 
 def preloaded(**more):
-    """Over the genuine library, and together with the hooks."""
+    """The environment for the device library in front of the genuine one, together with the hooks."""
     environment = programs.hooked(**more)
     del environment["LD_LIBRARY_PATH"]
     libraries = [f"{programs.library}/libwireproof-verbs-preload.so", environment["LD_PRELOAD"]]
@@ -81,7 +81,7 @@ class Preload(unittest.TestCase):
 
 
 class Hooks(unittest.TestCase):
-    """In programs that know nothing of verbs."""
+    """The hooks in programs that do not use verbs."""
 
     def test_folders_are_listed(self):
         for folder, names in (("/sys/class/infiniband/wireproof0/device/net", ["lo"]),

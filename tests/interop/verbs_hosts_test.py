@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Processes of one host, which share memory, and of two hosts, which are network namespaces here.
+"""Processes of one host share memory. Two hosts are two network namespaces in this test.
 
 usage: verbs_hosts_test.py FOLDER_OF_THE_LIBRARY [unittest options]
 """
@@ -29,12 +29,12 @@ def tearDownModule():
 
 
 def counters_of(process):
-    """What the device of a program shows, by name."""
+    """The counters of a program's device, by name."""
     for file in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
         try:
             if "memfd:wireproof-verbs" not in os.readlink(file):
                 continue
-            # The text stands behind a short header.
+            # The text is after a short header.
             text = file.read_bytes().decode(errors="replace")
         except OSError:
             continue
@@ -75,7 +75,7 @@ class OneHost(unittest.TestCase):
                     self.check(converse([f"ibv_{kind}_pingpong", "-g", "1"], environment(**more)))
 
     def test_unreliable_connections_lose_nothing_through_memory(self):
-        """Their server waits for each message: it would not end."""
+        """The server waits for each message, so it would not end if one were lost."""
         self.check(converse(["ib_send_bw", "-x", "1", "-F", "-c", "UC"]))
 
     def test_packets_go_through_memory_unless_it_is_switched_off(self):
@@ -117,7 +117,7 @@ class OneHost(unittest.TestCase):
 
 class TwoUsers(unittest.TestCase):
     def test_they_share_no_memory(self):
-        """Root shares none with others, either."""
+        """Root does not share memory with other users, either."""
         if os.geteuid() != 0:
             raise unittest.SkipTest("programs of two users are run by root")
         command = ["ib_send_bw", "-x", "1", "-F", "-D", "2"]
@@ -138,7 +138,7 @@ class TwoUsers(unittest.TestCase):
 
 
 class TwoHosts(unittest.TestCase):
-    """1 % of the packets is lost, each way."""
+    """1 % of the packets is lost in each direction."""
 
     def setUp(self):
         if os.geteuid() != 0:
@@ -180,7 +180,7 @@ class TwoHosts(unittest.TestCase):
                 command = [program, "-x", "1", "-F", "-n", "500", "-s", "16384"]
                 server = self.start(0, command)
                 self.addCleanup(end, server)
-                # perftest's client gives up where nobody listens yet.
+                # perftest's client ends if the server does not listen yet.
                 limit = time.monotonic() + LIMIT
                 while True:
                     client = self.start(1, [*command, "10.91.0.1"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""perftest, as Debian has it, over the device that is built here.
+"""Debian's perftest over the device that is built here.
 
 usage: verbs_perftest_test.py FOLDER_OF_THE_LIBRARIES [unittest options]
 """
@@ -18,7 +18,7 @@ KINDS = ("send", "write", "read", "atomic")
 PROGRAMS = [f"ib_{kind}_{what}" for kind in KINDS for what in ("bw", "lat")]
 LATENCY = [program for program in PROGRAMS if program.endswith("_lat")]
 NOT_SEND = [program for program in PROGRAMS if "send" not in program]
-# Option of RC: programs that take none of the name, and what they say. All others are run with it.
+# For an option of RC: the programs that refuse it, and their message. All other programs are run with it.
 REFUSED = {
     "-a": (["ib_atomic_bw", "ib_atomic_lat"], "Message size cannot be changed for Atomic tests"),
     "-b": (LATENCY, "Bidirectional is only available in BW test"),
@@ -26,9 +26,9 @@ REFUSED = {
     "-q": (LATENCY, "Multiple QPs only available on bw tests"),
     "--use-srq": (NOT_SEND, "Using SRQ only"),
 }
-LIMIT = 100  # seconds, for programs that take one of them or two
-LONG = 400  # for one that goes through all sizes; beside ten busy loops, 100 were too few
-STOCK_BUFFER = "212992"  # bytes: what the kernel grants where nobody has raised net.core.rmem_max
+LIMIT = 100  # seconds, for programs that run once or twice
+LONG = 400  # for a program that goes through all sizes; 100 were not enough beside ten busy loops
+STOCK_BUFFER = "212992"  # bytes: the kernel's limit if nobody has raised net.core.rmem_max
 
 
 def size_of(program):
@@ -46,7 +46,7 @@ def tearDownModule():
 
 class Perftest(unittest.TestCase):
     def passes(self, program, *options, exchanges=100, limit=LIMIT, **settings):
-        """Both sides' outputs, the server's first."""
+        """Both sides must succeed. Returns their outputs, the server's first."""
         count = ["-n", str(exchanges)] if exchanges else []
         sides = programs.converse([program, *options, *count], programs.environment(**settings), limit=limit)
         for side, (code, output) in zip(("server", "client"), sides):
@@ -54,11 +54,11 @@ class Perftest(unittest.TestCase):
         return [output for _, output in sides]
 
     def rows(self, output):
-        """Of the table: size in bytes and number of exchanges."""
+        """The rows of the printed table: size in bytes and number of exchanges."""
         return [(int(size), int(count)) for size, count in re.findall(r"(?m)^ (\d+) +(\d+) +[0-9.]+ ", output)]
 
     def each_passes(self, option, *arguments, rows, exchanges=20, limit=LIMIT):
-        """Each program that does not refuse the option; its client prints these rows."""
+        """Each program that does not refuse the option succeeds, and its client prints these rows."""
         for program in PROGRAMS:
             if program not in REFUSED[option][0]:
                 with self.subTest(program):
@@ -73,7 +73,7 @@ class ReliableConnections(Perftest):
                 _, client = self.passes(program)
                 self.assertEqual(len(self.rows(client)), 1, client)
 
-    # Only the keeper moves packets meanwhile.
+    # Only the keeper moves packets at the target.
     def test_a_target_that_looks_at_its_memory_alone_is_written_to(self):
         self.passes("ib_write_lat", exchanges=20)
 
@@ -125,7 +125,7 @@ class OtherTransports(Perftest):
 
 
 class Refused(Perftest):
-    """What perftest refuses by itself, on any adapter: the table above is not shorter than it must be."""
+    """Perftest itself refuses what the table above lists, on any adapter. So the table lists no program too many."""
 
     def refuses(self, reason, *command):
         with self.subTest(command):
@@ -147,7 +147,7 @@ class Refused(Perftest):
 
 
 class Watched(threading.Thread):
-    """Reads what the device of a process counts for as long as the process runs."""
+    """Reads the counters of a process's device for as long as the process runs."""
 
     def __init__(self, pid):
         super().__init__(daemon=True)
@@ -213,7 +213,7 @@ class Loss(WatchedPrograms):
 
 
 class Acknowledgements(WatchedPrograms):
-    """Over UDP one covers several messages of a sender that does not wait for each."""
+    """Over UDP one acknowledgement covers several messages if the sender does not wait for each of them."""
 
     def test_a_stream_of_writes_draws_few(self):
         server, client = self.converse_watched(["ib_write_bw", "-s", "8", "-n", "30000"], WIREPROOF_VERBS_NO_SHM="1")
@@ -229,7 +229,7 @@ class Acknowledgements(WatchedPrograms):
 
 
 class Recovery(WatchedPrograms):
-    """What is sent again over UDP where nothing is lost."""
+    """Retransmission over UDP when nothing is lost."""
 
     def test_a_stock_receive_buffer_makes_few_packets_leave_again(self):
         watched = self.converse_watched(["ib_write_bw", "-s", "65536", "-n", "1000"],

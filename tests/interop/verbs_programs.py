@@ -1,4 +1,4 @@
-"""What the tests of unmodified RDMA programs share: how a program is run on the libraries that are built here.
+"""Shared by the tests of unmodified RDMA programs: runs a program with the libraries that are built here.
 
 Each program runs as an ordinary user, with no right to open a raw socket.
 """
@@ -18,7 +18,7 @@ keep = None
 
 
 def set_up(folder, programs, package):
-    """Copies the libraries to where the ordinary user can read them. Skips where a program is missing."""
+    """Copies the libraries to a folder that the ordinary user can read. Skips the tests if a program is missing."""
     global library, keep
     missing = [program for program in programs if shutil.which(program) is None]
     if missing:
@@ -52,12 +52,12 @@ def environment(**more):
 
 
 def hooked(**more):
-    """For programs that look for the device beside verbs, too. Listened services are found in a folder of these tests."""
+    """The environment of programs that also look for the device beside verbs. These tests have a folder of their own for services."""
     return environment(LD_PRELOAD=f"{library}/libwireproof-hooks.so", XDG_RUNTIME_DIR=f"{library}/runtime", **more)
 
 
 def take_first_address():
-    """A program that has 127.0.0.1, which no other has then. To be ended."""
+    """Starts a program that takes 127.0.0.1, so that no other program has it. The caller must end it."""
     program, _ = start_server(["ibv_rc_pingpong", "-g", "1"])
     return program
 
@@ -68,7 +68,7 @@ def start(command, env=None):
 
 
 def run(command, env=None, limit=LIMIT):
-    """Exit code and output. A program that outlives the limit is killed, and the test fails."""
+    """Exit code and output. If the program does not end within the limit, it is killed and the test fails."""
     process = start(command, env)
     try:
         output, _ = process.communicate(timeout=limit)
@@ -102,7 +102,7 @@ def listens(port):
 
 
 def start_server(command, env=None):
-    """The server, once it listens, and the port."""
+    """Starts a server and waits until it listens. Returns the server and the port."""
     port = free_port()
     server = start([*command, "-p", str(port)], env)
     wait_for(server, port)
@@ -119,7 +119,7 @@ def wait_for(server, port):
 
 
 def services():
-    """Of rdma_cm, of the user's programs that have the hooks."""
+    """The services of rdma_cm of the user's programs that have the hooks."""
     folder = pathlib.Path(library) / "runtime" / "wireproof"
     return [one.name for one in folder.iterdir() if not one.name.startswith(".")] if folder.exists() else []
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs of Debian's ibverbs-utils, as they are, on the libibverbs that is built here.
+"""Unmodified programs of Debian's ibverbs-utils on the libibverbs that is built here.
 
 usage: verbs_programs_test.py FOLDER_OF_THE_LIBRARY [unittest options]
 """
@@ -64,7 +64,7 @@ class Devices(unittest.TestCase):
 
     def test_a_seed_repeats_queue_pair_numbers(self):
         def numbers(**settings):
-            # With no server to connect to, the client ends once it has shown its number.
+            # There is no server. The client shows its number and then ends.
             _, output = run(["ibv_rc_pingpong", "-g", "1", "-p", str(free_port()), "127.0.0.1"],
                             environment(**settings))
             return re.search(r"QPN 0x([0-9a-f]+)", output)[1]
@@ -105,14 +105,14 @@ print("done", threads)
         self.assertEqual(self.unload(), (0, "done 1\n"))
 
     def test_unloading_does_no_harm_while_its_thread_runs(self):
-        """A plan of faults makes it run from the beginning."""
+        """A plan of faults makes the thread run from the beginning."""
         script = pathlib.Path(verbs_programs.library) / "plan.toml"
         script.write_text("[[link_down]]\nat_ms = 50\nfor_ms = 1\n", encoding="utf-8")
         script.chmod(0o644)
         self.assertEqual(self.unload(WIREPROOF_VERBS_FAULTS=str(script)), (0, "done 2\n"))
 
     def test_programs_of_the_genuine_library_find_every_name(self):
-        """All that is exported today, but names that were replaced in 2006 and one of old providers."""
+        """All exported names of the genuine library exist, except names that were replaced in 2006 and one of old providers."""
         genuine = ctypes.util.find_library("ibverbs")
         if genuine is None:
             self.skipTest("libibverbs1 is not installed")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The tests that pyverbs brings along, as Debian has them, over the device that is built here.
+"""The tests of Debian's pyverbs over the device that is built here.
 
 usage: verbs_pyverbs_test.py FOLDER_OF_THE_LIBRARIES [unittest options]
 
-Every test of a module runs, passes or is skipped for a reason that is named here, and none is missing.
-Not run: tests of other vendors' adapters; tag matching, flow steering and raw packets, which no RoCE device of ours has;
-test_shared_pd, which takes the descriptor of a kernel's device out of the context, and there is none.
+Every test of a module passes, or is skipped for a reason that this file names, and no test is missing.
+Not run: tests of other vendors' adapters; tests of tag matching, flow steering and raw packets, which the device does
+not have; test_shared_pd, which needs the descriptor of a kernel's device, and the context has none.
 """
 import gzip
 import pathlib
@@ -18,10 +18,10 @@ import unittest
 import verbs_programs as programs
 
 SUITE = pathlib.Path("/usr/share/doc/rdma-core/tests")
-PYTHON = "/usr/bin/python3"  # pyverbs is Debian's, and so must the interpreter be
+PYTHON = "/usr/bin/python3"  # pyverbs is Debian's, so the interpreter must be Debian's, too
 
-# Of each module: how many tests it has, and how many of them are skipped for which reason, a regular expression. The
-# same test may be skipped for what the machine or the user has not, before the device is asked.
+# For each module: the number of tests, and how many are skipped for which reason (a regular expression). A test may
+# also be skipped because of the machine or the user, before it asks the device.
 MODULES = {
     "test_device": (22, {"All gid indices populated": 1, "Device memory is not supported": 9}),
     "test_addr": (3, {}),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs that connect by rdma_cm, as they are, on the libraries that are built here: Debian's rdmacm-utils and perftest
+"""Unmodified programs that connect by rdma_cm, on the libraries that are built here: Debian's rdmacm-utils and perftest
 over Debian's own librdmacm.
 
 usage: verbs_rdmacm_test.py FOLDER_OF_THE_LIBRARY [unittest options]
@@ -32,7 +32,7 @@ def tearDownModule():
 
 class Sides(unittest.TestCase):
     def setUp(self):
-        """A third program takes the first address, so that 127.0.0.1 is that of neither side."""
+        """A third program takes the first address, so that neither side has 127.0.0.1."""
         port = free_port()
         self.third = start(["rping", "-s", "-P", "-p", str(port)], with_hooks())
         self.addCleanup(end, self.third)
@@ -49,7 +49,7 @@ class Sides(unittest.TestCase):
         return process.returncode, output
 
     def converse(self, server, client, port, space="0106"):
-        """Outputs of both sides, which must end well; the server's first."""
+        """Both sides must succeed. Returns their outputs, the server's first."""
         process = self.server(server, port, space)
         code, output = run(client, with_hooks())
         heard = self.finish(process)
@@ -74,7 +74,7 @@ class Programs(Sides):
         self.converse(["rping", "-s", "-a", "127.0.0.1", *options], ["rping", "-c", "-a", "127.0.0.1", *options], port)
 
     def test_a_server_that_nobody_runs_is_refused(self):
-        """At an address where a program listens to another port, and at one that no program has."""
+        """The client asks at an address where a program listens to another port, and at one that no program has."""
         port = free_port()
         listening = start(["rping", "-s", "-P", "-p", str(port)], with_hooks(WIREPROOF_VERBS_ADDRESS="127.88.1.2"))
         self.addCleanup(end, listening)
@@ -98,7 +98,7 @@ class Programs(Sides):
             self.assertIn("return status 0", output)
 
     def test_udaddy(self):
-        port = 7174  # it takes no other
+        port = 7174  # udaddy has no option for another
         options = ["-c", "2", "-C", "10"]
         for output in self.converse(["udaddy", *options], ["udaddy", *options, "-s", "127.0.0.1"], port, "0111"):
             self.assertIn("return status 0", output)
@@ -124,7 +124,7 @@ class Programs(Sides):
         return client
 
     def test_ib_send_bw(self):
-        """Its second connection is asked for while the server is about to listen: a refusal would be its end."""
+        """The client asks for its second connection before the server listens. If it were refused, the client would end."""
         self.assertRegex(self.bandwidth("ib_send_bw", "-n", "200", "-s", "4096"), r"\n 4096\s+200\s")
 
     def test_ib_send_bw_of_several_queue_pairs(self):
@@ -148,7 +148,7 @@ class Programs(Sides):
 
 
 class Ends(Sides):
-    """One side is killed: the other hears of it, and nothing is left behind."""
+    """One side is killed. The other side must learn of it, and no file may remain."""
 
     def killed(self, kills_server):
         port = free_port()
@@ -156,7 +156,7 @@ class Ends(Sides):
         server = self.server(["rping", "-s", *options], port)
         client = start(["rping", "-c", "-a", "127.0.0.1", *options], with_hooks())
         self.addCleanup(end, client)
-        time.sleep(0.5)  # some thousand pings
+        time.sleep(0.5)  # about a thousand pings
         for process in (server, client):
             self.assertIsNone(process.poll())
         first, other = (server, client) if kills_server else (client, server)
@@ -164,14 +164,14 @@ class Ends(Sides):
         first.communicate()
         begin = time.monotonic()
         _, output = self.finish(other)
-        # Its work ends with status 12 (the other side answers no more), or it is told before.
+        # Its work ends with status 12 (the peer no longer answers), or it receives the event before.
         self.assertRegex(output, r"DISCONNECT EVENT|status 12")
         self.assertLess(time.monotonic() - begin, LIMIT / 2)
         return port
 
     def test_a_client_whose_server_is_killed_ends(self):
         port = self.killed(kills_server=True)
-        # What it left does not stand in the way of another.
+        # What the killed server left must not prevent another server.
         server = start(["rping", "-s", "-p", str(port), "-C", "1"], with_hooks())
         self.addCleanup(end, server)
         wait_for_service(port, server)
@@ -188,7 +188,7 @@ class Ends(Sides):
 
 
 class Hosts(unittest.TestCase):
-    """Two network namespaces, which are two hosts, and a network that loses one packet in a hundred."""
+    """Two network namespaces act as two hosts. The network between them loses one packet in a hundred."""
 
     HOSTS = {"left": "198.18.7.1", "right": "198.18.7.2"}
 
@@ -270,7 +270,7 @@ add rule inet lossy arriving udp dport 4791 numgen random mod 100 == 7 counter d
 
 
 class Users(Sides):
-    """Services of one user are not those of another."""
+    """Each user has services of its own."""
 
     def test_two_users_have_the_same_port(self):
         if os.geteuid() != 0:
@@ -302,7 +302,7 @@ class Users(Sides):
         for process in (client, other):
             code, output = self.finish(process)
             self.assertEqual(code, 0, output)
-        # The first user's server is still there for the first user.
+        # The first user still reaches the first user's server.
         code, output = run(["rping", "-c", "-a", "127.0.0.1", *options], with_hooks())
         self.assertEqual(code, 0, output)
 

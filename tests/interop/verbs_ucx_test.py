@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Libraries of message passing over the device that is built here, and their programs: UCX, Open MPI, libfabric, qperf.
+"""Message passing libraries and their programs over the device that is built here: UCX, Open MPI, libfabric, qperf.
 
 usage: verbs_ucx_test.py FOLDER_OF_THE_LIBRARIES [unittest options]
 """
@@ -13,7 +13,7 @@ import unittest
 import verbs_programs as programs
 
 DEVICE = "wireproof0:1"
-LIMIT = 100  # seconds, for programs that take one of them or two
+LIMIT = 100  # seconds, for programs that run once or twice
 PROGRAM = pathlib.Path(__file__).with_name("mpi_exchange.c")
 
 
@@ -92,7 +92,7 @@ class OpenMpi(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        os.chmod(cls.folder.name, 0o777)  # the user's session lies there, too
+        os.chmod(cls.folder.name, 0o777)  # the user's session directory is there, too
         cls.program = pathlib.Path(cls.folder.name) / "mpi_exchange"
         subprocess.run(["mpicc", "-O1", "-Wall", "-Werror", str(PROGRAM), "-o", str(cls.program)], check=True)
 
@@ -104,7 +104,7 @@ class OpenMpi(unittest.TestCase):
     LIBFABRIC = ["--mca", "pml", "cm", "--mca", "mtl", "ofi", "--mca", "mtl_ofi_provider_include", "verbs;ofi_rxm"]
 
     def exchange(self, ranks, environment, over=UCX):
-        # All ranks are of this host, so nothing is started by ssh.
+        # All ranks run on this host, so ssh starts nothing.
         command = ["mpirun", "--oversubscribe", "-n", str(ranks), *over, "--mca", "plm_rsh_agent", "false",
                    str(self.program)]
         return programs.run(command, {**environment, "HOME": self.folder.name, "TMPDIR": self.folder.name},
@@ -140,11 +140,11 @@ class OpenMpi(unittest.TestCase):
 
 class Libfabric(unittest.TestCase):
     def setUp(self):
-        """Neither side is the program that the name 127.0.0.1 is of."""
+        """A third program takes 127.0.0.1, so that neither side has it."""
         self.addCleanup(programs.end, programs.take_first_address())
 
     def ping_pong(self, endpoint, longest):
-        """Every size of the program's list, 100 times each way, with what arrives checked."""
+        """Sends every size of the program's list 100 times in each direction and checks the received data."""
         port = programs.free_port()
         command = ["fi_pingpong", "-p", "verbs", "-e", endpoint, "-I", "100", "-c"]
         server = programs.start([*command, "-B", str(port)], programs.hooked())
@@ -170,7 +170,7 @@ class Libfabric(unittest.TestCase):
 
 class Qperf(unittest.TestCase):
     def measures(self, environment, tests, *options):
-        """Each test says a figure that is more than nothing."""
+        """Each test must report a number greater than 0."""
         port = programs.free_port()
         server = programs.start(["qperf", "--listen_port", str(port)], environment)
         try:
