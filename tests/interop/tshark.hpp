@@ -40,7 +40,7 @@ inline std::optional<std::vector<std::string>> dissected(
     std::string command =
         "tshark -r " + file.string() +
         " -o ip.check_checksum:TRUE -o udp.check_checksum:" + (check_udp ? "TRUE" : "FALSE") +
-        // Its heuristic takes some Sends for RPC, and calls them malformed.
+        // tshark's heuristic takes some Sends for RPC and calls them malformed.
         " --disable-protocol rpcordma"
         " -T fields -E separator=/s -E occurrence=f";
     for (const std::string_view field : fields) command += " -e " + std::string(field);

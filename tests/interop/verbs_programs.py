@@ -52,7 +52,7 @@ def environment(**more):
 
 
 def hooked(**more):
-    """The environment of programs that also look for the device beside verbs. These tests have a folder of their own for services."""
+    """For programs that also look for the device beside verbs. These tests have a folder of their own for services."""
     return environment(LD_PRELOAD=f"{library}/libwireproof-hooks.so", XDG_RUNTIME_DIR=f"{library}/runtime", **more)
 
 

@@ -112,7 +112,7 @@ print("done", threads)
         self.assertEqual(self.unload(WIREPROOF_VERBS_FAULTS=str(script)), (0, "done 2\n"))
 
     def test_programs_of_the_genuine_library_find_every_name(self):
-        """All exported names of the genuine library exist, except names that were replaced in 2006 and one of old providers."""
+        """All exported names exist, except names that were replaced in 2006 and one of old providers."""
         genuine = ctypes.util.find_library("ibverbs")
         if genuine is None:
             self.skipTest("libibverbs1 is not installed")

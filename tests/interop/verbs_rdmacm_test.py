@@ -124,7 +124,7 @@ class Programs(Sides):
         return client
 
     def test_ib_send_bw(self):
-        """The client asks for its second connection before the server listens. If it were refused, the client would end."""
+        """The client may ask for its second connection before the server listens. A refusal would end it."""
         self.assertRegex(self.bandwidth("ib_send_bw", "-n", "200", "-s", "4096"), r"\n 4096\s+200\s")
 
     def test_ib_send_bw_of_several_queue_pairs(self):
