@@ -1,4 +1,4 @@
-"""What the comparisons with other programs share: both ends of a measurement, rounds in turns, and their table."""
+"""Shared by the comparisons with other programs: both ends of a measurement, rounds in turns, the table."""
 import argparse
 import json
 import os
@@ -23,7 +23,7 @@ class Absent(Exception):
 
 
 class Ours(float):
-    """A figure of wireproof perf, beside the machine's limit of that moment."""
+    """A result of wireproof perf, with the machine's limit at that moment."""
     limit = ratio = is_limit = None
 
 
@@ -64,7 +64,7 @@ def run(command, environment=None):
 
 
 def version_by(command, pattern):
-    """What the command says of itself, whatever its exit code: perftest's is 1."""
+    """The version that the command prints. Its exit code is ignored, because perftest's is 1."""
     try:
         said = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     except (OSError, subprocess.TimeoutExpired):
@@ -74,8 +74,8 @@ def version_by(command, pattern):
 
 
 def two_ends(server, client, environment=None, link=LOOPBACK, pinned=True):
-    """Runs both, pinned to the second and the first processor unless told otherwise; what the client printed. The server
-    has two seconds to end by itself."""
+    """Runs the server and the client and returns what the client printed. If `pinned`, the server runs on the second
+    processor and the client on the first. The server has two seconds to end by itself."""
     everything = {**os.environ, **(environment or {})}
 
     def on(processor, command):
@@ -96,7 +96,7 @@ def two_ends(server, client, environment=None, link=LOOPBACK, pinned=True):
 
 
 def ucx(environment, test, size, count, link=LOOPBACK, latency="50.0_percentile_lat", under=()):
-    """UCX's own measurement; `under` is the command that runs it."""
+    """UCX's own measurement. `under` is a command that runs its program."""
     def measure():
         need("ucx_perftest")
         at = str(next_port())
@@ -123,7 +123,7 @@ def text(value, unit):
 
 
 def measure_in_turns(title, entries, rounds):
-    """For each entry its figures, those of the first rounds if it failed in one; and why it did."""
+    """The results of each entry, and the errors. An entry that fails keeps the results of earlier rounds."""
     progress = sys.stderr.isatty()
     figures = {name: [] for name, _ in entries}
     problems = {}
@@ -146,8 +146,8 @@ def measure_in_turns(title, entries, rounds):
 
 
 def rows(figures, problems):
-    """Entries as they are printed: a limit below what it limits; a peer beside the wireproof that
-    stands last above it."""
+    """Entries in the order of printing: a limit is below the entry that it limits, and a peer is compared
+    with the last entry of wireproof above it."""
     def row(name, values, ours_over_it=()):
         return {"name": name, "median": statistics.median(values) if values else None, "least": min(values, default=None),
                 "most": max(values, default=None),
@@ -181,7 +181,7 @@ def print_scenario(scenario):
 
 
 def parser_of(text):
-    """What all comparisons take."""
+    """The options of all comparisons."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wireproof", nargs="?",
                         default=str(pathlib.Path(__file__).parent.parent / "build/release/wireproof/cli/wireproof"))
@@ -203,7 +203,7 @@ def parse(parser):
 
 
 def compare(args, versions, scenarios, note):
-    """Measures the scenarios and prints each as soon as it is there: all of them take a quarter of an hour."""
+    """Measures the scenarios and prints each as soon as it is complete: all of them take a quarter of an hour."""
     name = pathlib.Path(sys.argv[0]).name
     rounds = 1 if args.quick else args.rounds
     result = {"schema": f"wireproof.{name}/1", "rounds": rounds, "versions": versions, "scenarios": []}

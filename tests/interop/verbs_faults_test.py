@@ -52,8 +52,8 @@ class Packets(unittest.TestCase):
         return [output for _, output in sides]
 
     def repeatable(self, faults_of_both):
-        """Settings with which the client's last acknowledgement arrives. The client ends after it, so the server would wait
-        for ever if it were lost. A fate also depends on which side has the lower address."""
+        """Settings with which the client's last acknowledgement arrives. The client ends after it, so the server would
+        wait for ever if it were lost. A fate also depends on which side has the lower address."""
         return [{"WIREPROOF_VERBS_SEED": "7", "WIREPROOF_VERBS_ADDRESS": f"127.66.0.{host}", **faults_of_both}
                 for host in (1, 2)]
 
