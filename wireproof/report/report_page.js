@@ -1,7 +1,7 @@
 "use strict";
-// Draws the plots of a report with dygraphs, and sorts its tables. The x axis of dygraphs knows
-// times and plain numbers, so a logarithmic one is drawn over the logarithm. On paper, and where
-// no script runs, still pictures of the plots stand in their place; plotColors is from their maker.
+// Draws the plots of a report with dygraphs, and sorts its tables. An x axis of dygraphs has times or
+// plain numbers, so a logarithmic axis uses the logarithms as its numbers. On paper, or if no script
+// runs, still pictures replace the plots. The code that draws these also defines plotColors.
 
 document.documentElement.classList.add("lively");
 const plots = [];
@@ -13,7 +13,7 @@ function palette() {
     : plotColors;
 }
 
-// 12300 as 12.3k.
+// Writes 12300 as 12.3k.
 function plain(value) {
   const units = ["", "k", "M", "G", "T"];
   let unit = 0;
@@ -26,7 +26,7 @@ function plain(value) {
   return text + units[unit];
 }
 
-// 8192 as 8 Ki.
+// Writes 8192 as 8 Ki.
 function size(value) {
   if (value >= 1048576) return +(value / 1048576).toPrecision(3) + " Mi";
   if (value >= 1024) return +(value / 1024).toPrecision(3) + " Ki";
@@ -37,7 +37,7 @@ function raised(power) {
   return "10" + String(power).replace(/./g, (c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]);
 }
 
-// 1.5e-9 as 1.5·10⁻⁹.
+// Writes 1.5e-9 as 1.5·10⁻⁹.
 function scientific(value, decimals = 2) {
   if (value === 0) return "0";
   const [digits, power] = value.toExponential(decimals).split("e");
@@ -49,7 +49,7 @@ function percent(value) {
   return +(100 * value).toPrecision(4) + " %";
 }
 
-// Powers from a to b, which are logarithms, as many as have room.
+// Marks at powers. a and b are the logarithms of the ends. There are as many marks as have room.
 function powers(a, b, pixels, name) {
   const low = Math.ceil(a - 1e-9), high = Math.floor(b + 1e-9);
   const step = Math.max(1, Math.ceil((high - low) * 52 / Math.max(pixels, 1)));
@@ -58,7 +58,7 @@ function powers(a, b, pixels, name) {
   return ticks;
 }
 
-// Round numbers from a to b, which are logarithms.
+// Marks at round numbers. a and b are the logarithms of the ends.
 function rounds(a, b, pixels) {
   const from = 10 ** a, to = 10 ** b, rough = (to - from) * 52 / Math.max(pixels, 260);
   const power = Math.floor(Math.log10(rough));
@@ -72,7 +72,7 @@ function rounds(a, b, pixels) {
   return ticks;
 }
 
-// Of ten; where there are few, their multiples, too.
+// Marks at powers of ten. If there are few, also at their multiples.
 function decades(a, b, pixels) {
   const tens = powers(a, b, pixels, raised);
   const low = Math.ceil(a - 1e-9), high = Math.floor(b + 1e-9);
@@ -100,8 +100,8 @@ function escapedHtml(text) {
   return span.innerHTML;
 }
 
-// The names at all times; the values where the pointer is. A formula's value stands with the
-// series that it is of.
+// The key always shows the names. It shows the values at the pointer. The value of a formula is shown
+// with its series.
 function keyOf(plot, data) {
   const shown = data.x !== undefined;
   const valued = data.series.filter((series) => series.y !== undefined && series.y !== null);
@@ -171,7 +171,7 @@ dark.addEventListener("change", () => {
   for (const {plot, graph} of plots) graph.updateOptions(styleOf(plot));
 });
 
-// "1 234", "97.3 %" and "1e-9" are numbers; what is missing comes last.
+// "1 234", "97.3 %" and "1e-9" are numbers. Missing values come last.
 function sortKey(cell) {
   const text = cell.textContent.trim();
   const number = parseFloat(text.replace(/[\s\u202f]/g, ""));
