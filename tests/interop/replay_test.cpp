@@ -283,11 +283,11 @@ bool is_superseded(const Capture& capture, const std::vector<Capture>& all) {
 }
 
 // Differences of Linux, by their names in docs/rules/ib.md (Where Soft-RoCE differs).
-void depart_r1(Answered& captured) {  // a Send too long is called an operational error
+void depart_r1(Answered& captured) {  // Linux calls a too long Send an operational error
     ASSERT_EQ(captured.answers, std::vector<std::string>{"Acknowledge fffffb 63/0"});
     captured.answers = {"Acknowledge fffffb 61/0"};
 }
-void depart_r2(Answered& captured) {  // a sequence NAK after each RNR NAK
+void depart_r2(Answered& captured) {  // Linux sends a sequence NAK after each RNR NAK
     std::size_t dropped = 0;
     for (std::size_t i = captured.answers.size(); i-- > 1;) {
         if (captured.answers[i] != "Acknowledge fffffb 60/1") continue;
@@ -297,7 +297,7 @@ void depart_r2(Answered& captured) {  // a sequence NAK after each RNR NAK
     }
     ASSERT_EQ(dropped, 6U);
 }
-void depart_r3(Answered& captured) {  // a replayed tail begins with a Middle
+void depart_r3(Answered& captured) {  // Linux begins a replayed tail with a Middle
     ASSERT_EQ(captured.answers.at(6), "READ Resp Middle 11");
     captured.answers[6] = "READ Resp First 11 1f/1";
 }

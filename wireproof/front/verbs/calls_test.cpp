@@ -340,7 +340,7 @@ TEST(Verbs, RightsThatMakeNoSenseAreRefused) {
     EXPECT_TRUE(refused(IBV_ACCESS_ZERO_BASED));
     ibv_mr* const relaxed = ibv_reg_mr(end.domain, end.memory.data(), 8,
                                        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING);
-    EXPECT_NE(relaxed, nullptr);  // a hint
+    EXPECT_NE(relaxed, nullptr);  // the flag is only a hint
     if (relaxed != nullptr) ibv_dereg_mr(relaxed);
 }
 

@@ -53,8 +53,8 @@ public:
     /// this host.
     void call(PeerId peer);
 
-    /// True while it is not decided which wire leads to the peer. Packets of connections then wait
-    /// for up to 100 ms, so that no packet on one wire overtakes a packet on the other.
+    /// True while it is not decided which wire leads to the peer, for at most 100 ms. Packets of
+    /// connections must then wait, so that no packet on one wire overtakes one on the other.
     bool holds(Instant now, PeerId peer);
     PeerLane lane(PeerId peer);
     std::optional<RxFrame> receive(Instant now);
