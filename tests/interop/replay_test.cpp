@@ -359,7 +359,7 @@ class SoftRoceRequester {
 public:
     struct Outstanding {
         Packet request;
-        bool data = false;  // the answer must have data
+        bool data = false;  // true: a Read or an Atomic
         std::optional<std::vector<std::byte>> content = {};
     };
 
