@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "wireproof/lab/drive/link_pair.hpp"
+#include "wireproof/lab/common/link_pair.hpp"
 #include "wireproof/proto/pcie/link.hpp"
 
 namespace wireproof::lab {

@@ -22,13 +22,13 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof/*.hpp
     "report": {"base"},  # pages and plots, for lab and for the command
     # No wire, no host: a run is a function of its seed.
     "lab": {"public", "base", "core", "proto", "sim", "report"},
-    "lab/drive": {"base", "core", "proto", "sim"},
-    "lab/ladder": {"base", "core", "proto", "sim", "report", "lab/drive"},
+    "lab/common": {"base", "core", "proto", "sim"},
+    "lab/ladder": {"base", "core", "proto", "sim", "report", "lab/common"},
     "lab/search": {"base", "core", "proto", "sim", "lab/ladder"},
-    "lab/worlds": {"base", "core", "proto", "sim", "lab/drive"},
-    "lab/retry": {"base", "core", "proto", "sim", "lab/drive", "lab/ladder"},
-    "lab/sweep": {"base", "core", "proto", "sim", "report", "lab/retry"},
-    "lab/sp2": {"base", "core", "proto", "sim", "lab/drive"},
+    "lab/worlds": {"base", "core", "proto", "sim", "lab/common"},
+    "lab/link_retry": {"base", "core", "proto", "sim", "lab/common", "lab/ladder"},
+    "lab/sweep": {"base", "core", "proto", "sim", "report", "lab/link_retry"},
+    "lab/sp2": {"base", "core", "proto", "sim", "lab/common"},
     "app/common": {"public", "base", "core", "proto", "wire"},
     "app/transfer": {"base", "core", "proto", "wire", "sim", "host", "front", "app/common"},
     "app/perf": {"base", "core", "proto", "wire", "host", "front", "report", "app/common"},
@@ -81,7 +81,7 @@ STANDARD_HEADER = re.compile(r"^[a-z_0-9]+$")
 
 
 def unit(path):
-    """proto/pcie/link.hpp -> ("proto", "pcie"); lab/retry/a.hpp -> ("lab/retry", ""); am.hpp -> ("public", "")"""
+    """proto/pcie/link.hpp -> ("proto", "pcie"); lab/link_retry/a.hpp -> ("lab/link_retry", ""); am.hpp -> ("public", "")"""
     folders = path.removeprefix("wireproof/").split("/")[:-1]
     if not folders:
         return "public", ""
@@ -235,13 +235,13 @@ def self_test():
         "wireproof/proto/am/a.cpp": '#include "wireproof/wire/udp/b.hpp"\n',
         "wireproof/proto/am/b.cpp": '#include "wireproof/proto/pcie/link.hpp"\n',
         "wireproof/lab/d.cpp": '#include "wireproof/host/clock.hpp"\n',
-        "wireproof/lab/retry/d.cpp": '#include "wireproof/host/clock.hpp"\n',
-        "wireproof/lab/drive/a.cpp": '#include "wireproof/lab/lab.hpp"\n',
+        "wireproof/lab/link_retry/d.cpp": '#include "wireproof/host/clock.hpp"\n',
+        "wireproof/lab/common/a.cpp": '#include "wireproof/lab/lab.hpp"\n',
         "wireproof/lab/worlds/a.cpp": '#include "wireproof/lab/sp2/b.hpp"\n',
-        "wireproof/lab/sp2/deep/a.cpp": '#include "wireproof/lab/retry/b.hpp"\n',
+        "wireproof/lab/sp2/deep/a.cpp": '#include "wireproof/lab/link_retry/b.hpp"\n',
         "wireproof/app/perf/a.cpp": '#include "wireproof/app/transfer/b.hpp"\n',
         "wireproof/app/common/a.cpp": '#include "wireproof/cli/b.hpp"\n',
-        "wireproof/report/a.cpp": '#include "wireproof/lab/retry/b.hpp"\n',
+        "wireproof/report/a.cpp": '#include "wireproof/lab/link_retry/b.hpp"\n',
         "wireproof/wire/udp/e.hpp": '#include "wireproof/wire/memory/f.hpp"\n',
         "wireproof/wire/udp/f.hpp": '#include "../../host/clock.hpp"\n',
         "wireproof/wire/udp/g.hpp": '#include "wireproof/wire/udp/udp_test_kit.hpp"\n',
@@ -264,10 +264,10 @@ def self_test():
         "wireproof/front/verbs/hooks/ok.c": '#include "wireproof/front/verbs/hooks/a.h"\n#include <dlfcn.h>\n',
         "wireproof/lab/j.hpp": "namespace wireproof::lab {\nstruct Twice {\n",
         "include/wireproof/shown.hpp": "namespace wireproof::lab {\nclass WIREPROOF_EXPORT Shown {\n",
-        "wireproof/lab/all.cpp": '#include "wireproof/lab/retry/b.hpp"\n#include "wireproof/lab/sp2/deep/b.hpp"\n',
-        "wireproof/lab/retry/ok.cpp": '#include "wireproof/lab/drive/b.hpp"\n#include "wireproof/lab/retry/b.hpp"\n',
+        "wireproof/lab/all.cpp": '#include "wireproof/lab/link_retry/b.hpp"\n#include "wireproof/lab/sp2/deep/b.hpp"\n',
+        "wireproof/lab/link_retry/ok.cpp": '#include "wireproof/lab/common/b.hpp"\n#include "wireproof/lab/link_retry/b.hpp"\n',
         "wireproof/app/perf/ok.cpp": '#include "wireproof/app/common/b.hpp"\n',
-        "wireproof/cli/ok.cpp": '#include "wireproof/lab/retry/b.hpp"\n#include "wireproof/report/b.hpp"\n',
+        "wireproof/cli/ok.cpp": '#include "wireproof/lab/link_retry/b.hpp"\n#include "wireproof/report/b.hpp"\n',
         "wireproof/lab/ok.hpp": "namespace wireproof::sim {\nstruct Twice {\n",
         "examples/ok.cpp": "#include <wireproof/am.hpp>\n",
     }

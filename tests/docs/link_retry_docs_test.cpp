@@ -5,10 +5,10 @@
 #include "tests/docs/document.hpp"
 
 #include "wireproof/lab/ladder/ladder_render.hpp"
-#include "wireproof/lab/retry/retry_crossover.hpp"
-#include "wireproof/lab/retry/retry_ladder.hpp"
-#include "wireproof/lab/retry/retry_paper.hpp"
-#include "wireproof/lab/retry/retry_presets.hpp"
+#include "wireproof/lab/link_retry/retry_crossover.hpp"
+#include "wireproof/lab/link_retry/retry_ladder.hpp"
+#include "wireproof/lab/link_retry/retry_paper.hpp"
+#include "wireproof/lab/link_retry/retry_presets.hpp"
 
 namespace wireproof::lab {
 namespace {

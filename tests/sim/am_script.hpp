@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "wireproof/lab/drive/am_net.hpp"
+#include "wireproof/lab/common/am_net.hpp"
 #include "wireproof/proto/am/wire_format.hpp"
 
 namespace wireproof {

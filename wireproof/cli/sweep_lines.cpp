@@ -7,7 +7,7 @@
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/verbs.hpp"
-#include "wireproof/lab/retry/retry_presets.hpp"
+#include "wireproof/lab/link_retry/retry_presets.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "wireproof/lab/retry/loss_trace.hpp"
-#include "wireproof/lab/retry/retry_point.hpp"
+#include "wireproof/lab/link_retry/loss_trace.hpp"
+#include "wireproof/lab/link_retry/retry_point.hpp"
 #include "wireproof/lab/sweep/sweep_file.hpp"
 
 namespace wireproof::cli {

@@ -7,7 +7,7 @@
 //   front/ib/device     one engine for many peers, which is asked for each peer separately
 //   app/transfer        posts receives again between two frames
 //   lab/worlds          its users act between receiving and sending
-//   lab/drive, lab/sp2  many engines on a node; what each frame costs the node is simulated time
+//   lab/common, lab/sp2  many engines on a node; what each frame costs the node is simulated time
 //   lab/ladder          notes every frame for the drawing
 #pragma once
 

@@ -3,7 +3,7 @@
 
 #include "wireproof/lab/ladder/ladder_render.hpp"
 #include "wireproof/lab/ladder/scenario_file.hpp"
-#include "wireproof/lab/retry/retry_ladder.hpp"
+#include "wireproof/lab/link_retry/retry_ladder.hpp"
 
 namespace wireproof::lab {
 namespace {

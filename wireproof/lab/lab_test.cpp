@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "wireproof/lab/retry/retry_point.hpp"
+#include "wireproof/lab/link_retry/retry_point.hpp"
 
 namespace wireproof::lab {
 namespace {

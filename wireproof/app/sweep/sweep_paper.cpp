@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "wireproof/app/common/failure.hpp"
-#include "wireproof/lab/retry/retry_paper.hpp"
+#include "wireproof/lab/link_retry/retry_paper.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "wireproof/lab/retry/retry_crossover.hpp"
+#include "wireproof/lab/link_retry/retry_crossover.hpp"
 
 namespace wireproof::cli {
 

@@ -6,7 +6,7 @@
 
 #include "wireproof/app/common/version.hpp"
 #include "wireproof/app/sweep/sweep_paper.hpp"
-#include "wireproof/lab/retry/retry_paper.hpp"
+#include "wireproof/lab/link_retry/retry_paper.hpp"
 #include "wireproof/report/report_page.hpp"
 
 namespace wireproof::cli {

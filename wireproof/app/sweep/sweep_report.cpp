@@ -11,9 +11,9 @@
 #include "wireproof/app/common/version.hpp"
 #include "wireproof/app/sweep/sweep_results.hpp"
 #include "wireproof/lab/ladder/ladder_render.hpp"
-#include "wireproof/lab/retry/loss_trace.hpp"
-#include "wireproof/lab/retry/retry_ladder.hpp"
-#include "wireproof/lab/retry/retry_presets.hpp"
+#include "wireproof/lab/link_retry/loss_trace.hpp"
+#include "wireproof/lab/link_retry/retry_ladder.hpp"
+#include "wireproof/lab/link_retry/retry_presets.hpp"
 #include "wireproof/lab/sweep/sweep_curves.hpp"
 #include "wireproof/report/plot_svg.hpp"
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "wireproof/base/random.hpp"
-#include "wireproof/lab/retry/loss_trace.hpp"
-#include "wireproof/lab/retry/retry_presets.hpp"
+#include "wireproof/lab/link_retry/loss_trace.hpp"
+#include "wireproof/lab/link_retry/retry_presets.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "wireproof/base/check.hpp"
 #include "wireproof/core/trace.hpp"
-#include "wireproof/lab/drive/am_content.hpp"
+#include "wireproof/lab/common/am_content.hpp"
 #include "wireproof/lab/ladder/ladder_user.hpp"
 #include "wireproof/sim/network.hpp"
 #include "wireproof/sim/run.hpp"

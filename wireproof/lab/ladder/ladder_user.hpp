@@ -9,7 +9,7 @@
 
 #include "wireproof/base/random.hpp"
 #include "wireproof/core/link_engine.hpp"
-#include "wireproof/lab/drive/am_content.hpp"
+#include "wireproof/lab/common/am_content.hpp"
 #include "wireproof/lab/ladder/scenario.hpp"
 #include "wireproof/proto/am/connection.hpp"
 #include "wireproof/proto/am/wire_format.hpp"

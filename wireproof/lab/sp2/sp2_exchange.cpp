@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "wireproof/lab/drive/am_content.hpp"
+#include "wireproof/lab/common/am_content.hpp"
 
 namespace wireproof::lab {
 namespace {

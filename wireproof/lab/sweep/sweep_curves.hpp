@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/lab/retry/retry_point.hpp"
+#include "wireproof/lab/link_retry/retry_point.hpp"
 #include "wireproof/report/report_page.hpp"
 
 namespace wireproof::lab {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "wireproof/base/toml_text.hpp"
-#include "wireproof/lab/retry/retry_presets.hpp"
+#include "wireproof/lab/link_retry/retry_presets.hpp"
 
 namespace wireproof::lab {
 namespace {

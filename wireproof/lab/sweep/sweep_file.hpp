@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wireproof/lab/retry/retry_point.hpp"
+#include "wireproof/lab/link_retry/retry_point.hpp"
 
 namespace wireproof::lab {
 

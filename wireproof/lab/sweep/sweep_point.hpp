@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "wireproof/lab/retry/retry_point.hpp"
+#include "wireproof/lab/link_retry/retry_point.hpp"
 
 namespace wireproof::lab {
 

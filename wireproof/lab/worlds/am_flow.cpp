@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wireproof/lab/drive/am_content.hpp"
+#include "wireproof/lab/common/am_content.hpp"
 
 namespace wireproof::lab {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "wireproof/base/check.hpp"
-#include "wireproof/lab/drive/am_content.hpp"
+#include "wireproof/lab/common/am_content.hpp"
 
 namespace wireproof::lab {
 namespace {

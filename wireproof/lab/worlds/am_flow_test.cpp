@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "wireproof/lab/drive/am_content.hpp"
-#include "wireproof/lab/drive/am_net.hpp"
+#include "wireproof/lab/common/am_content.hpp"
+#include "wireproof/lab/common/am_net.hpp"
 
 namespace wireproof::lab {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 #include <memory>
 
-#include "wireproof/lab/drive/am_net.hpp"
+#include "wireproof/lab/common/am_net.hpp"
 #include "wireproof/lab/worlds/am_bounds.hpp"
 #include "wireproof/lab/worlds/am_flow.hpp"
 

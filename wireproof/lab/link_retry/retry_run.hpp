@@ -1,0 +1,184 @@
+// A world with its faults and totals, and the jump: while the error-free states repeat, the run
+// does not simulate the world up to the next error. It replaces the world by an earlier state of it
+// that is equal. The totals (128 bits) and the random draws are the same as without a jump.
+#pragma once
+
+#include "wireproof/lab/link_retry/retry_regime.hpp"
+
+namespace wireproof::lab {
+
+template <RetryEnd End>
+class RetryRun {
+public:
+    using World = RetryWorld<End>;
+
+    struct Config {
+        std::size_t unit = 0;  // bytes of one on the line
+        bool jumps = true;
+        std::size_t places_max = 1024;  // limit of the states that are kept
+        RetryPulse pulse = {};
+    };
+    /// `world` must have started.
+    RetryRun(const Config& config, World world, RetryFaults faults)
+        : config_(config),
+          world_(std::move(world)),
+          faults_(std::move(faults)),
+          regime_(config.places_max),
+          stride_(world_.end(0).stride()) {
+        latencies_.keep_stretch(config.jumps);
+    }
+
+    /// Runs until the receiver has taken `accepted` units in all. False: the link came to rest
+    /// before.
+    bool advance(Wide accepted) {
+        while (total_accepted() < accepted) {
+            const Wide left = accepted - total_accepted();
+            const std::uint64_t here = world_.accepted();
+            if (!config_.jumps || !far_from_errors()) {
+                last_ = nowhere;
+                const std::uint64_t few = config_.jumps ? stride_ : units_a_pulse;
+                if (!live(here + static_cast<std::uint64_t>(std::min<Wide>(left, few))))
+                    return false;
+                continue;
+            }
+            const std::uint64_t grid = here / stride_ * stride_ + stride_;
+            if (left < grid - here) {
+                last_ = nowhere;
+                if (!live(here + static_cast<std::uint64_t>(left))) return false;
+                continue;
+            }
+            if (!live(grid)) return false;
+            arrive();
+            jump(accepted - total_accepted());
+        }
+        return true;
+    }
+
+    /// From now on, records every frame and does not jump.
+    void record(Trace* trace) {
+        config_.jumps = false;
+        latencies_.keep_stretch(false);
+        world_.record(trace, End::describe);
+    }
+
+    RetryTotals totals() const { return carried_ + world_.counts().template as<Wide>(); }
+    std::size_t kept_most() const { return std::max(kept_most_, world_.kept_most()); }
+    const Histogram& latencies() { return latencies_.histogram(); }
+    /// Units that were not simulated.
+    Wide jumped() const { return jumped_; }
+    World& world() { return world_; }
+
+private:
+    using Regime = RetryRegime<End>;
+    using Place = typename Regime::Place;
+    static constexpr Place nowhere = Regime::nowhere;
+    // If most bits are bad, the random draws take more time than the rest of the simulation.
+    static constexpr std::uint64_t units_a_pulse = std::uint64_t{1} << 15;
+    static constexpr std::array<RetryCount, 2> frames_of = {RetryCount::frames_forward,
+                                                            RetryCount::frames_back};
+    static constexpr std::array<RetryCount, 2> bytes_of = {RetryCount::bytes_forward,
+                                                           RetryCount::bytes_back};
+
+    Wide total_accepted() const { return carried_[RetryCount::accepted] + world_.accepted(); }
+    /// Sends pulses by the number of simulated units and also by their time, because the line may
+    /// be so bad that the receiver takes none. To look for a place of the grid takes as long as a
+    /// stride, so each call counts at least one stride.
+    bool live(std::uint64_t accepted) {
+        unheard_ += std::max(stride_, accepted - world_.accepted());
+        if (unheard_ >= units_a_pulse) pulse();
+        const Duration slice = line_time(units_a_pulse * config_.unit);
+        Instant until = world_.now() + slice;
+        while (true) {
+            const auto ended = world_.run(accepted, faults_, latencies_, until);
+            if (ended != World::Ended::late) return ended == World::Ended::reached;
+            pulse();
+            until = until + slice;
+        }
+    }
+    void pulse() {
+        unheard_ = 0;
+        if (config_.pulse) config_.pulse(total_accepted());
+    }
+
+    /// Whether the next error is so far away that a search for the place may be worth its time.
+    bool far_from_errors() const {
+        const std::uint64_t bits = 8 * stride_ * config_.unit * 4;
+        return faults_.clean_bits(0) >= bits && faults_.clean_bits(1) >= bits;
+    }
+
+    /// The world stands at a place of the grid.
+    void arrive() {
+        const std::uint64_t forgotten = regime_.forgotten();
+        const Place here = regime_.find(world_);
+        if (forgotten != regime_.forgotten()) last_ = nowhere;
+        const RetryCounts counts = world_.counts();
+        auto latencies = latencies_.take_stretch();
+        if (last_ != nowhere && damaged_ == faults_.damaged()) {
+            regime_.connect(last_, here, {counts - counts_then_, std::move(latencies)});
+        }
+        last_ = here;
+        counts_then_ = counts;
+        damaged_ = faults_.damaged();
+    }
+
+    void jump(Wide left) {
+        RetryTotals skipped;
+        Place at = last_;
+        while (true) {
+            const auto* const lap = regime_.lap(at);
+            if (lap != nullptr) skip(*lap, repetitions(*lap, left), skipped, left);
+            if (regime_.next(at) == nowhere) break;
+            const auto& between = regime_.between(at);
+            if (repetitions(between, left) == 0) break;
+            skip(between, 1, skipped, left);
+            at = regime_.next(at);
+        }
+        if (skipped[RetryCount::accepted] == 0) return;
+        const RetryTotals reached = totals() + skipped;
+        jumped_ += skipped[RetryCount::accepted];
+        kept_most_ = kept_most();
+        world_ = regime_.world(at);
+        carried_ = reached - world_.counts().template as<Wide>();
+        last_ = at;
+        counts_then_ = world_.counts();
+    }
+
+    /// How often the stretch fits before the next error and before the end of the run.
+    std::uint64_t repetitions(const typename Regime::Stretch& stretch, Wide left) const {
+        Wide times = left / stretch.counts[RetryCount::accepted];
+        for (std::size_t direction = 0; direction < 2; ++direction) {
+            const std::uint64_t bits = 8 * stretch.counts[bytes_of[direction]];
+            if (bits > 0) times = std::min<Wide>(times, faults_.clean_bits(direction) / bits);
+        }
+        return static_cast<std::uint64_t>(times);
+    }
+
+    void skip(const typename Regime::Stretch& stretch, std::uint64_t times, RetryTotals& skipped,
+              Wide& left) {
+        if (times == 0) return;
+        skipped += stretch.counts.template as<Wide>() * Wide{times};
+        left -= Wide{stretch.counts[RetryCount::accepted]} * times;
+        latencies_.add(stretch.latencies, times);
+        for (std::size_t direction = 0; direction < 2; ++direction) {
+            faults_.skip(direction, times * stretch.counts[frames_of[direction]],
+                         times * 8 * stretch.counts[bytes_of[direction]]);
+        }
+    }
+
+    Config config_;
+    World world_;
+    RetryFaults faults_;
+    RetryLatencies latencies_;
+    Regime regime_;
+    std::uint64_t stride_;  // units between two places of the grid
+    RetryTotals carried_;   // counts that the world's own counts do not contain
+    std::size_t kept_most_ = 0;
+    Wide jumped_ = 0;
+    std::uint64_t unheard_ = 0;  // units since the last pulse
+
+    Place last_ = nowhere;  // the last place of the world, and its counts there
+    RetryCounts counts_then_;
+    std::uint64_t damaged_ = 0;
+};
+
+}  // namespace wireproof::lab
