@@ -1,5 +1,29 @@
-// The values that calls of wireproof/ib.hpp take and return: options, rights on memory, statuses
-// and completions. Include that header, not this one.
+// The values of wireproof/ib.hpp (options, statuses, completions, contacts) and its classes for
+// memory. Include ib.hpp, not this file. The rules for all calls are at the top of ib.hpp.
+//
+// Words of both files:
+//
+// - this side, the peer: This side is the program that makes the call, with its Device. The peer is
+//   the program at the other end, with its Device or adapter.
+// - queue pair: one end of a connection, or an end for datagrams (class QueuePair). Each queue pair
+//   has a transport: see Transport.
+// - work, to post: The program posts work to a queue pair, and a later Device::poll does the work.
+//   Work to be sent is a Send, a Write, a Read, an Atomic, a bind or an invalidate. A receive is
+//   work, too.
+// - receive: memory for one incoming message.
+// - Send: work that sends a message. The message takes a receive of the peer.
+// - Write, Read: work that copies bytes into the peer's registered memory, or out of it.
+// - Atomic: work that changes 8 bytes in the peer's registered memory and returns their earlier
+//   value (QueuePair::fetch_add and QueuePair::compare_swap).
+// - completion: the report that work has ended (struct Completion).
+// - immediate data: a number of 32 bits that a Send or a Write carries to the completion of the
+//   receive. Between two programs that use this library, the number arrives as it was given. On the
+//   wire, its most significant byte is the first. So a program that uses libibverbs reads it with
+//   ntohl(imm_data), and gives it with htonl(number).
+// - region, window, key: A region is registered memory (class MemoryRegion). A window is a part of
+// a
+//   region that has a key of its own (class MemoryWindow). A key is the number by which work names
+//   a region or a window.
 #pragma once
 
 #include <chrono>
@@ -18,17 +42,25 @@
 
 namespace wireproof::ib {
 
-/// The result of a call. After any result but `ok`, the call has changed nothing.
+/// The result of a call. If it is not `ok`, the call has changed nothing.
 enum class [[nodiscard]] Status : std::uint8_t{
     ok,
-    queue_full,       // there is no room until earlier work completes: poll and call again
-    wrong_state,      // the queue pair is not connected; of connect: it is connected, or has failed
-    not_supported,    // the transport, or this kind of queue pair, does not have this work
-    too_long,         // over 2^31 bytes, over the path MTU (datagram), or over `inlined` (inline)
-    too_many_pieces,  // more than QueuePairOptions::pieces
-    bad_length,       // the piece of an Atomic does not have 8 bytes
-    bad_contact,      // a value of the Contact is not valid; the AddressHandle is another Device's
-    closed,           // this process is a forked child, and the Device belongs to its parent
+    queue_full,  // there is no room until earlier work completes: poll and call again
+    /// From QueuePair::connect: the queue pair was connected before, or has failed. From any other
+    /// call: the queue pair is not connected yet.
+    wrong_state,
+    not_supported,  // the transport, or this queue pair, does not have this work
+    /// The message has more than 2^31 bytes, the datagram has more bytes than the path MTU, or the
+    /// bytes of an inline call are more than QueuePairOptions::inlined.
+    too_long,
+    /// The receive has more pieces than QueuePairOptions::pieces, or than the SharedReceiveQueue
+    /// allows.
+    too_many_pieces,
+    bad_length,  // the piece of an Atomic does not have 8 bytes
+    /// From QueuePair::connect: a value of the Contact is not valid. From send_to and
+    /// send_inline_to: the AddressHandle belongs to another Device.
+    bad_contact,
+    closed,  // this process is a forked child, and the Device belongs to its parent
 };
 
 /// The name of the enumerator: "queue_full".
@@ -64,45 +96,56 @@ struct DeviceOptions {
     /// fe80::1%eth0. Only one Device may be open at an address, in all processes of this host:
     /// Device::open fails for a second one.
     std::string address;
-    /// The longest payload of a packet: 256, 512, 1024, 2048 or 4096 bytes. 0: the largest of these
-    /// that the interface carries. An Ethernet interface with an MTU of 1500 carries 1024.
+    /// The longest payload of a packet: 256, 512, 1024, 2048 or 4096 bytes. 0: the Device uses the
+    /// largest of these numbers that the interface carries. An Ethernet interface with an MTU of
+    /// 1500 carries 1024.
     std::size_t path_mtu = 0;
     /// The size of the receive buffer that the Device requests from the kernel for its socket, in
     /// bytes, 4096 to 2^30. The kernel may grant less, without an error: by default Linux grants an
-    /// ordinary user 212,992 bytes. That is room for 25 packets of 4096 bytes, because the kernel
-    /// counts its own data for each packet, too. A Device does not know the buffer of its peer. So
-    /// it begins with fewer packets in flight to a peer than a buffer of 212,992 bytes holds.
+    /// ordinary user 212,992 bytes. This buffer has room for 25 packets of 4096 bytes, because the
+    /// kernel also counts its own data for each packet. A Device does not know the buffer of its
+    /// peer. So it begins with fewer packets in flight to a peer than a buffer of 212,992 bytes
+    /// holds.
     std::size_t receive_buffer = std::size_t{4} << 20;
 };
 
-/// The number of a service: a `port` in the TCP port space of Linux's rdma_cm.
+/// A service is a number to which programs listen: see Listener and DatagramListener. It may be any
+/// number of 64 bits. The numbers from 0x01000000 to 0x01FFFFFF are the services of rdma_cm, the
+/// connection manager of Linux. A request to one of these carries the addresses of both hosts, in
+/// 36 bytes that the library writes. So it has less room for private data.
+///
+/// The number of the service for a `port` in the TCP port space of rdma_cm.
 constexpr std::uint64_t service_of_port(std::uint16_t port) {
     return std::uint64_t{0x0106} << 16 | port;
 }
-/// The number of a datagram service: a `port` in the UDP port space of Linux's rdma_cm.
+/// The number of the datagram service for a `port` in the UDP port space of rdma_cm.
 constexpr std::uint64_t datagram_service_of_port(std::uint16_t port) {
     return std::uint64_t{0x0111} << 16 | port;
 }
 
-/// How work ended. After any status but success, the queue pair of the work has failed, with one
-/// exception at remote_invalid_request.
+/// How work ended. If it is not `success`, the queue pair of the work has failed. There is one
+/// exception: see remote_invalid_request.
 enum class WorkStatus : std::uint8_t {
     success,
-    local_length_error,     // of a receive: the message was longer than the receive
-    local_operation_error,  // a Read or an Atomic, and the peer has 0 responder_resources
-    /// A piece does not lie in a region of this domain, or the region does not have local_write and
-    /// the work writes to it. Also an invalidate of a key that this queue pair did not bind.
+    local_length_error,     // a receive: the message was longer than the receive
+    local_operation_error,  // a Read or an Atomic: the peer has 0 responder_resources
+    /// One of three reasons: a piece does not lie in a region of this domain; the work writes to a
+    /// piece, and its region does not have Access::local_write; the work is an invalidate of a
+    /// window that this queue pair did not bind.
     local_protection_error,
-    flushed,            // the queue pair had failed: nobody knows whether the work was done
+    flushed,            // the queue pair has failed: the work may have been done or not
     window_bind_error,  // see QueuePair::bind
     bad_response,       // the answer of the peer to a Read or an Atomic has the wrong form
-    /// The peer rejects the work: its receive is too short, its QueuePairOptions::peer does not
-    /// give the right, or the address of an Atomic is no multiple of 8. A shared receive of an
-    /// unreliable queue pair also ends with this status if the rest of its message was lost. In
-    /// this one case the queue pair has not failed.
+    /// For work to be sent: the peer rejects it for one of three reasons. The receive of the peer
+    /// is too short; QueuePairOptions::peer of the peer does not give the right; the address of an
+    /// Atomic is no multiple of 8.
+    ///
+    /// For a receive: a message began to arrive in it, and a later packet of this message was lost.
+    /// Only a receive of a SharedReceiveQueue ends like this, and only on a queue pair with
+    /// Transport::unreliable. Here the queue pair has not failed.
     remote_invalid_request,
     remote_access_error,     // the key of the peer is not valid, or gives no right to these bytes
-    remote_operation_error,  // the receive of the peer names memory that it may not write
+    remote_operation_error,  // the receive of the peer names memory that no receive may write
     retry_exceeded,          // no acknowledgement came: see QueuePairOptions::retry_count
     receiver_not_ready,      // the peer had no receive: see QueuePairOptions::rnr_retry_count
 };
@@ -112,16 +155,16 @@ WIREPROOF_EXPORT std::string_view name_of(WorkStatus status);
 
 /// The kind of the work that a completion reports.
 enum class Operation : std::uint8_t {
-    // Work that was posted to be sent.
-    send,  // also by send_invalidate
+    // Work to be sent.
+    send,  // by send, send_to, send_invalidate or one of the inline calls
     write,
     read,
     compare_swap,
     fetch_add,
     bind,
     invalidate,
-    // A receive that was posted.
-    receive,        // a Send took it, or it ended with an error
+    // A receive.
+    receive,        // a Send or a datagram took it, or it ended with an error
     receive_write,  // a Write with immediate data took it
 };
 
@@ -131,28 +174,32 @@ WIREPROOF_EXPORT std::string_view name_of(Operation operation);
 class Device;
 struct ResolvedService;
 
-/// The address of a queue pair for datagrams, for a sender. A copy names the same queue pair. Only
-/// the thread that uses the Device may use it. While it exists, the Device stays open.
+/// Names a queue pair for datagrams, to which QueuePair::send_to sends. A copy names the same queue
+/// pair. While an AddressHandle exists, its Device stays open. The rule for threads in ib.hpp
+/// applies to an AddressHandle, too.
 class WIREPROOF_EXPORT AddressHandle {
 public:
-    /// `host` is numeric, as DeviceOptions::address. `queue_pair` is a number of 24 bits. `qkey` is
-    /// the Q_Key of the receiving queue pair. If its highest bit is set, a datagram carries the
-    /// Q_Key of the sending queue pair instead. The call does not block, and sends nothing.
-    /// Failure: an argument is not valid, `host` is of the other IP version or is no address of one
-    /// host (multicast, for example), or the Device is closed.
+    /// `host` is numeric, as DeviceOptions::address. `queue_pair` is the number of the receiving
+    /// queue pair, 24 bits. `qkey` is its Q_Key: see QueuePairOptions::qkey. If the highest bit of
+    /// `qkey` is set, a datagram carries the Q_Key of the sending queue pair instead. The call does
+    /// not block, and sends nothing.
+    /// Failure: `queue_pair` has more than 24 bits, `host` is of the other IP version or is no
+    /// address of one host (a multicast address, for example), or the Device is closed.
     static Result<AddressHandle> create(const Device& device, std::string_view host,
                                         std::uint32_t queue_pair, std::uint32_t qkey);
-    /// Asks `host` which queue pair takes the datagrams of `service` (SIDR), and sends `tell` with
-    /// the question: up to 216 bytes, or 180 to a service of rdma_cm. Blocks until the answer has
-    /// come, at most for `limit`. Failure: the host refused, or did not answer within `limit`, an
-    /// argument is not valid, or the Device is closed. The text names the reason.
+    /// Asks `host` which queue pair takes the datagrams of `service`. The name of this exchange is
+    /// SIDR. `tell` goes to the program that answers: at most 216 bytes, or 180 if `service` is one
+    /// of rdma_cm. The call blocks until the answer has come, at most for `limit`.
+    /// Failure: the host refused, or did not answer within `limit`, an argument is not valid, or
+    /// the Device is closed. The text names the reason.
     static Result<ResolvedService> resolve(
         const Device& device, std::string_view host, std::uint64_t service,
         std::span<const std::byte> tell = {},
         std::chrono::milliseconds limit = std::chrono::seconds(30));
 
-    /// The host, the number of the queue pair and the Q_Key to which this handle sends.
+    /// The numeric address of the host.
     std::string host() const;
+    /// The number of the receiving queue pair, and the Q_Key for it.
     std::uint32_t queue_pair() const;
     std::uint32_t qkey() const;
 
@@ -176,15 +223,18 @@ struct Completion {
     std::uint64_t id = 0;  // the `id` of the call that posted the work
     WorkStatus status = WorkStatus::success;
     Operation operation = Operation::send;
-    std::uint32_t queue_pair = 0;  // the number of the queue pair of this side
-    std::uint32_t length = 0;      // of a successful receive, Read or Atomic: its bytes
-    std::optional<std::uint32_t> immediate = {};    // of a receive: what the sender gave
-    std::optional<std::uint32_t> invalidated = {};  // of a receive: the key that the Send ended
-    /// Of a received datagram: its sender, as the address for a reply. The Q_Key of this address is
-    /// that of the receiving queue pair.
+    std::uint32_t queue_pair = 0;  // QueuePair::number() of the queue pair of this side
+    /// Bytes of the message, for a receive that succeeded. For a Write with immediate data: how
+    /// many bytes it wrote. For a Read or an Atomic that succeeded: how many bytes this side got.
+    std::uint32_t length = 0;
+    std::optional<std::uint32_t> immediate = {};  // for a receive: the immediate data, if any
+    /// For a receive: the key that QueuePair::send_invalidate of the peer invalidated, if any.
+    std::optional<std::uint32_t> invalidated = {};
+    /// For a received datagram: the address for a reply. Its Q_Key is the Q_Key of the queue pair
+    /// of this side, because the datagram does not carry the Q_Key of its sender.
     std::optional<AddressHandle> sender = {};
 
-    /// True: a receive has ended. False: work that was posted to be sent has ended.
+    /// True: a receive has ended. False: work to be sent has ended.
     bool is_receive() const {
         return operation == Operation::receive || operation == Operation::receive_write;
     }
@@ -199,42 +249,155 @@ struct Access {
     bool window_bind = false;    // windows may be bound to this region
 };
 
-/// Some registered bytes of this side: see MemoryRegion::piece.
+/// Some bytes of a region of this side: see MemoryRegion::piece.
 struct Piece {
     std::uint64_t address = 0;  // of the first byte
     std::uint32_t length = 0;   // bytes
     std::uint32_t key = 0;      // of the region
 };
 
-/// Where a Write, a Read or an Atomic begins in the registered memory of the peer. The peer tells
-/// both numbers to this side, for example in a Contact or a message.
+/// Where a Write, a Read or an Atomic begins in the registered memory of the peer. The program of
+/// the peer gives both numbers to this side, for example in a Contact or in a message.
 struct Remote {
     std::uint64_t address = 0;  // of the first byte
     std::uint32_t key = 0;      // of a region or window of the peer
 };
 
-/// Which queue pairs of this side let their peer use the key of a window. type_1: all queue pairs
-/// of the domain. type_2a and type_2b: only the queue pair that bound the window. These two do not
-/// differ here. A window of type 1 may be bound again at any time. A window of type 2 must be
-/// invalidated first.
+/// The type of a window decides two things.
+///
+/// - Who may use its key. type_1: the peers of all queue pairs of the domain. type_2a and type_2b:
+///   only the peer of the queue pair that bound the window.
+/// - When the program may bind it again. type_1: at any time. type_2a and type_2b: after an
+///   invalidation.
+///
+/// In this library, type_2a and type_2b are the same.
 enum class WindowType : std::uint8_t { type_1, type_2a, type_2b };
 
-/// What one side must know of the other side to connect. QueuePair::contact makes it, and the
-/// program carries it to the other side, for example with exchange_as_server.
+/// Registered memory. The memory belongs to the caller. While the MemoryRegion exists, the Device
+/// may read and write the memory, for work of this side and for peers that have the key. So the
+/// caller keeps the memory in place until the MemoryRegion is destroyed. After that the Device does
+/// not touch the memory, and work that names the region ends with an error.
+class WIREPROOF_EXPORT MemoryRegion {
+public:
+    /// The address of the first byte, for Piece::address here and for Remote::address at the peers.
+    std::uint64_t address() const;
+    /// How many bytes the region has.
+    std::size_t length() const;
+    /// The key for Piece::key here and for Remote::key at the peers.
+    std::uint32_t key() const;
+    /// The bytes of the region from `offset` on, `length` of them. The call does not check that
+    /// they lie in the region. If they do not, the work that uses the Piece ends with an error, and
+    /// touches nothing outside the region. A Piece cannot have more than 2^32 - 1 bytes: a larger
+    /// `length` counts as 2^32 - 1. Work to be sent has at most 2^31 bytes.
+    Piece piece(std::size_t offset, std::size_t length) const;
+    /// All bytes of the region, or its first 2^32 - 1 bytes if the region is longer.
+    Piece all() const { return piece(0, length()); }
+
+    struct WIREPROOF_HIDDEN Inside;
+
+private:
+    friend class ProtectionDomain;
+    explicit MemoryRegion(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    detail::Held<Inside> inside_;
+};
+
+/// A key that the program can bind to a part of a region, and later to another part. Peers use this
+/// part by the key: see QueuePair::bind.
+class WIREPROOF_EXPORT MemoryWindow {
+public:
+    /// The key of the last bind that was posted, for Remote::key at the peers. Before the first
+    /// bind, the key gives no access. The key is valid from the completion of its bind until one of
+    /// these events:
+    /// - the next bind of this window has been done, or an invalidation of the key;
+    /// - the region or this window is destroyed;
+    /// - type 2: the queue pair that bound the window is destroyed.
+    std::uint32_t key() const;
+
+    struct WIREPROOF_HIDDEN Inside;
+
+private:
+    friend class ProtectionDomain;
+    friend class QueuePair;
+    explicit MemoryWindow(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    detail::Held<Inside> inside_;
+};
+
+/// A group of regions, windows and queue pairs. A queue pair uses only memory of its own domain.
+class WIREPROOF_EXPORT ProtectionDomain {
+public:
+    /// Makes a domain that is different from all other domains of the Device. It cannot fail.
+    explicit ProtectionDomain(const Device& device);
+
+    /// Registers memory of the caller: see MemoryRegion. The memory may have 0 bytes. Regions may
+    /// overlap: each has its own key and its own rights. Failure: `access` has remote_write or
+    /// remote_atomic but not local_write, or the Device is closed.
+    Result<MemoryRegion> register_memory(std::span<std::byte> memory, const Access& access) const;
+    /// Makes a window that is not bound yet. It cannot fail.
+    [[nodiscard]] MemoryWindow create_window(WindowType type) const;
+
+    struct WIREPROOF_HIDDEN Inside;
+
+private:
+    friend class QueuePair;
+    friend class SharedReceiveQueue;
+    detail::Held<Inside> inside_;
+};
+
+/// A queue of receives for several queue pairs. A message that begins to arrive at one of these
+/// queue pairs takes the oldest receive of the queue. This receive completes in the completion
+/// queue for receives of that queue pair. If a queue pair fails, the other receives stay in the
+/// queue. When the SharedReceiveQueue and its queue pairs are destroyed, the receives that are left
+/// have no completions, and the Device does not use their memory any more.
+class WIREPROOF_EXPORT SharedReceiveQueue {
+public:
+    /// `receives`: how many receives the queue can hold, 1 to 65,536. `pieces`: how many pieces
+    /// each may have, 0 to 32. Failure: one of the two is out of range, or the Device is closed.
+    static Result<SharedReceiveQueue> create(const ProtectionDomain& domain,
+                                             std::size_t receives = 64, std::size_t pieces = 4);
+
+    /// Posts a receive, as QueuePair::post_receive. Returns ok, queue_full, too_many_pieces or
+    /// closed.
+    Status post_receive(std::uint64_t id, std::span<const Piece> to);
+    Status post_receive(std::uint64_t id, const Piece& to) {
+        return post_receive(id, std::span(&to, 1));
+    }
+
+    struct WIREPROOF_HIDDEN Inside;
+
+private:
+    friend class QueuePair;
+    explicit SharedReceiveQueue(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    detail::Held<Inside> inside_;
+};
+
+/// The data by which one side connects to a queue pair of the other side. QueuePair::contact makes
+/// a Contact, and the program carries it to the other side, for example with exchange_as_server.
 struct Contact {
-    std::string address;           // the numeric address of its Device
+    std::string address;           // the numeric address of the Device that has the queue pair
     std::uint32_t queue_pair = 0;  // QueuePair::number(), 24 bits
     std::uint32_t psn = 0;         // the sequence number of its first packet, 24 bits
     std::size_t path_mtu = 1024;   // the longest payload of its packets in bytes
-    // The memory that it offers; length 0: none.
+    // Memory that the Contact offers to the other side. Length 0: it offers none.
     std::uint64_t memory = 0;  // the address of the first byte, for Remote::address
     std::uint64_t length = 0;  // bytes
     std::uint32_t key = 0;     // for Remote::key
-    /// How many Reads and Atomics of the other side the queue pair remembers. If an answer is lost,
-    /// the queue pair can answer these again. The other side has at most this many outstanding.
+    /// The queue pair remembers the last Reads and Atomics that it has answered: this many, 1 or
+    /// more. If an answer is lost, the queue pair can answer again. The other side obeys this
+    /// number: it never has more Reads and Atomics outstanding.
     std::size_t responder_resources = 1;
 };
 
+/// Exchanges the contacts of both sides over a TCP connection. `listen` and `connect` are a numeric
+/// "address:port". The server waits for a connection. The client tries again while nobody listens.
+/// Both calls block until the exchange is done, at most for `limit`. They return the contact of the
+/// other side, or a failure that says why there is none. They use no Device: any thread may call
+/// them. There is no authentication: the server takes the contact of any host that connects.
+WIREPROOF_EXPORT Result<Contact> exchange_as_server(std::string_view listen, const Contact& ours,
+                                                    std::chrono::milliseconds limit);
+WIREPROOF_EXPORT Result<Contact> exchange_as_client(std::string_view connect, const Contact& ours,
+                                                    std::chrono::milliseconds limit);
+
+/// The kind of a queue pair, with its InfiniBand name.
 enum class Transport : std::uint8_t {
     reliable,    // RC: each message arrives exactly once and in order, or its work fails
     unreliable,  // UC: whole messages arrive in order; some may be lost
@@ -244,32 +407,37 @@ enum class Transport : std::uint8_t {
 struct QueuePairOptions {
     Transport transport = Transport::reliable;
     // The largest number of each:
-    std::size_t sends = 64;     // work posted to be sent and not completed; 1 to 65,536
-    std::size_t receives = 64;  // receives posted and not taken by messages; 1 to 65,536
+    std::size_t sends = 64;     // work to be sent that has not completed; 1 to 65,536
+    std::size_t receives = 64;  // receives that have not completed; 1 to 65,536
     std::size_t pieces = 4;     // pieces of one receive, 1 to 32; for datagrams 1 to 31
     std::size_t inlined = 64;   // bytes of one inline call; 0 to 4096
-    // For reliable queue pairs, 1 to 16 each. A side has at most as many Reads and Atomics
-    // outstanding as the smaller of its own initiator_depth and the other side's
-    // responder_resources.
-    std::size_t initiator_depth = 16;      // Reads and Atomics of this side that are outstanding
-    std::size_t responder_resources = 16;  // Reads and Atomics of the peer: see Contact
+    // The next two options are for the Reads and Atomics of reliable queue pairs, 1 to 16 each. A
+    // Read or an Atomic is outstanding from its first packet until its answer has come. There are
+    // two limits for those of this side: initiator_depth, and the responder_resources of the peer.
+    // The smaller limit decides.
+    std::size_t initiator_depth = 16;      // the limit of this side for its own
+    std::size_t responder_resources = 16;  // the limit of this side for the peer's: see Contact
     /// What the peer may do through this queue pair. A Write, a Read or an Atomic of the peer needs
     /// two rights: this one, and that of the region or window whose key it carries. local_write and
     /// window_bind mean nothing here. Not for datagrams.
     Access peer = {.remote_write = true, .remote_read = true, .remote_atomic = true};
 
-    /// For datagrams: the queue pair drops a datagram that has another Q_Key. Programs that use
-    /// rdma_cm have the same default.
+    /// For datagrams: the Q_Key, a number that a sender must know. The queue pair drops a datagram
+    /// that carries another Q_Key. This default is also the default of programs that use rdma_cm.
     std::uint32_t qkey = 0x01234567;
 
-    // For reliable queue pairs. InfiniBand has a fixed list of times for ack_timeout and for
-    // min_rnr_timer: the queue pair uses the shortest of the list that is not shorter than the
-    // option. Each side uses its own options. But if this side requests a connection to a service,
-    // and the program that accepts it does not use this library, that program may use the
-    // ack_timeout, the retry_count and the rnr_retry_count of this side for its own packets.
-    /// How long a packet waits for its acknowledgement before it is sent again: at least this time,
-    /// and at most four times as long. The list has 8.192 us times each power of 2, up to 8796 s.
-    /// 0: the packet waits for ever.
+    // The last four options are for reliable queue pairs. Each side uses its own options, with one
+    // exception. A request for a connection (QueuePair::connect to a service) carries ack_timeout,
+    // retry_count and rnr_retry_count to the peer, and ConnectionRequest::accept answers with
+    // rnr_retry_count. A peer that does not use this library may use these values for the packets
+    // that it sends. A peer that uses this library does not.
+    //
+    // InfiniBand has a fixed list of times for ack_timeout, and another list for min_rnr_timer. If
+    // the option is not in its list, the queue pair uses the next longer time of the list.
+
+    /// How long this side waits for the acknowledgement of a packet. Then it sends the packet
+    /// again. It waits at least this time, and at most four times as long. The list has 8.192 us
+    /// times each power of 2, up to 8796 s. 0: this side waits for ever.
     std::chrono::nanoseconds ack_timeout = std::chrono::nanoseconds(67'108'864);
     /// How many times in a row this side sends a packet again if no acknowledgement comes. After
     /// that its work ends with retry_exceeded. 0 to 7.
@@ -277,19 +445,21 @@ struct QueuePairOptions {
     /// How many times in a row this side sends a message again if the peer has no receive for it.
     /// After that its work ends with receiver_not_ready. 0 to 6; 7: for ever.
     unsigned rnr_retry_count = 7;
-    /// How long the peer waits before it sends a message again for which this side had no receive.
-    /// 10 us to 655.36 ms.
+    /// If a message arrives and this side has no receive for it, this side tells the peer to wait
+    /// for this time. Then the peer sends the message again. 10 us to 655.36 ms.
     std::chrono::microseconds min_rnr_timer = std::chrono::microseconds(640);
 };
 
-/// Options of work that is posted to be sent.
+/// Options of work to be sent.
 struct WorkOptions {
-    bool signalled = true;   // false: the work has a completion only if it fails
-    bool solicited = false;  // true: the peer's completion counts for request_notify(true) there
-    bool fence = false;      // true: the work begins when all earlier Reads and Atomics have ended
+    bool signalled = true;  // false: the work has a completion only if it fails
+    /// True: the completion of the peer's receive causes a notification that the peer requested by
+    /// CompletionQueue::request_notify(true). It has no effect if the message takes no receive.
+    bool solicited = false;
+    bool fence = false;  // true: the work begins when all earlier Reads and Atomics have ended
 };
 
-/// The part of a region that peers may use by a window after a bind.
+/// The part of a region that peers may use by the key of a window: see QueuePair::bind.
 struct WindowBind {
     std::uint64_t address = 0;  // of the first byte: MemoryRegion::address() plus an offset
     std::uint64_t length = 0;   // bytes; 0, for type 1 only: peers may use nothing by this window
