@@ -2,13 +2,13 @@
 // registers memory, posts work and polls completions. Packets are those of RoCEv2 on UDP port 4791.
 // The peer may be another Device, Linux's Soft-RoCE or an RDMA adapter. No privilege is needed.
 //
-// These rules hold for all calls. The words (peer, work, receive, ...) are in ib_values.hpp.
+// The rules below hold for all calls. ib_values.hpp explains the words: peer, work, receive, ...
 //
 // Threads: one thread at a time may use a Device and the objects that were made from it. Different
-// threads may use different Devices at the same time. Any thread may call Device::open at any time,
-// and Device::wake. If the library was built with assertions, most calls look for a second thread
-// inside the same Device, and end the program if there is one. The library starts no thread: work
-// makes progress only inside polls and waits.
+// threads may use different Devices at the same time. Any thread may call Device::open. While one
+// thread uses a Device, any other thread may call its wake(). If the library was built with
+// assertions, most calls look for a second thread inside the same Device, and end the program if
+// there is one. The library starts no thread: work makes progress only inside polls and waits.
 //
 // Blocking: a call blocks only if its comment says so. A call that blocks polls the Device until it
 // returns. A `limit` below 0 counts as 0, and one above 30 days as 30 days. A call that does not
@@ -19,11 +19,12 @@
 // the caller's: see MemoryRegion and QueuePair.
 //
 // Exceptions: the calls throw only std::bad_alloc. A Result throws if the program asks for a value
-// that it does not have: see result.hpp. The condition of Device::wait may throw: see there.
+// and the Result has none: see result.hpp. The condition of Device::wait may throw: see there.
 //
-// Lifetime: these classes are references. A copy refers to the same object, and the object lives
-// until its last reference is destroyed. A Device stays open while an object made from it exists or
-// a call of it runs. So the program may destroy them in any order.
+// Lifetime: the classes are references, and the structs are values. A copy of a reference refers to
+// the same object, and the object lives until its last reference is destroyed. A Device stays open
+// while an object made from it exists or a call of it runs. So the program may destroy the Device
+// and these objects in any order.
 //
 // Closed: in a forked child, each Device of the parent is closed: see Device::is_open. A moved-from
 // Device is closed, too. If a program uses a moved-from object of another class, or makes an object
@@ -35,11 +36,12 @@
 //   with exchange_as_server and exchange_as_client. Then both call QueuePair::connect with the
 //   Contact that they received.
 // - By connection management, as programs of Linux's rdma_cm do: one program opens a Listener for a
-//   service. The other program calls QueuePair::connect with this host and service. The first
-//   program takes the ConnectionRequest from its Listener and accepts it. Each program may add
-//   private data, which are bytes for the other program.
+//   service. The other program calls QueuePair::connect with the host of the first program and the
+//   service. The first program takes a ConnectionRequest from its Listener and accepts it. Each
+//   program may add private data: bytes for the other program.
 //
-// Queue pairs for datagrams have no connection. Their senders need an AddressHandle.
+// Queue pairs for datagrams have no connection. To send a datagram, a program needs an
+// AddressHandle of the receiving queue pair.
 //
 // This is how an event loop waits for a Device. Device::wait does the same in one call.
 //
@@ -92,7 +94,7 @@ public:
     [[nodiscard]] bool is_open() const;
 
     /// Receives packets that have arrived and sends packets that are due, a few hundred at most.
-    /// Returns how many packets it received and sent. If that is not 0, more may wait: poll again.
+    /// Returns how many packets these were in all. If it is not 0, more may wait: poll again.
     std::size_t poll();
     /// Blocks until `until` returns true, and then returns true. If `limit` passes first, it
     /// returns false. This call polls, then calls `until`, then polls again, and so on. While
@@ -107,7 +109,7 @@ public:
     /// A file descriptor for poll(2), epoll(7) and event loops. After arm() has returned true, the
     /// descriptor becomes readable when something arrives or a thread calls wake(). The next poll()
     /// ends that. The Device owns the descriptor: do not read, write or close it. It stays the same
-    /// when the Device is moved, and as long as the Device stays open. Closed: -1.
+    /// when the Device is moved, and as long as the Device stays open. If the Device is closed: -1.
     [[nodiscard]] int event_fd() const;
     /// Call arm() after poll(), immediately before the thread sleeps. True: there is nothing to do
     /// until event_fd() is readable or next_timeout() has passed. False: something has arrived or
@@ -117,9 +119,9 @@ public:
     /// acknowledgements have deadlines. Zero: poll() is due now. nanoseconds::max(): there is no
     /// deadline, or the Device is closed. The time is rounded up.
     [[nodiscard]] std::chrono::nanoseconds next_timeout() const;
-    /// Makes event_fd() readable until the next poll. If a thread sleeps in wait(), it wakes,
-    /// polls, and calls its condition. Any thread and any signal handler may call wake() while no
-    /// thread moves or destroys the Device. On a closed Device it does nothing.
+    /// Makes event_fd() readable until the next poll. If a thread sleeps in wait(), this thread
+    /// wakes, polls, and calls its condition. Any thread and any signal handler may call wake()
+    /// while no thread moves or destroys the Device. On a closed Device, wake() does nothing.
     void wake() const;
 
     /// True: at the last poll the Device had nothing left that a peer needs, so the program may
@@ -150,9 +152,10 @@ public:
     /// was not near that of the peer's last packet. Such a packet can be undamaged. The Device
     /// accepts the next packet if its identification is near that of the dropped packet.
     std::uint64_t identification_jumps() const;
-    /// Received packets that the Device dropped for one of these reasons: no queue pair has the
-    /// number in the packet; that queue pair has another peer or another partition (P_Key); the
-    /// packet came from a new host, and the Device already knows 4096 hosts.
+    /// Received packets that the Device dropped for one of these reasons:
+    /// - no queue pair has the number in the packet;
+    /// - the queue pair with this number has another peer or another partition (P_Key);
+    /// - the packet came from a new host, and the Device already knows 4096 hosts.
     std::uint64_t foreign() const;
     /// Packets that the kernel did not send.
     std::uint64_t packets_refused() const;
@@ -181,10 +184,11 @@ public:
     /// 1, a larger one as 1,048,576.
     CompletionQueue(const Device& device, std::size_t capacity);
 
-    /// Takes the oldest completion; nothing if there is none. Moves no packets: see Device::poll.
+    /// Takes the oldest completion from the queue and returns it; nothing if the queue is empty.
+    /// This call moves no packets: see Device::poll.
     [[nodiscard]] std::optional<Completion> poll();
-    /// As `poll`, but blocks until there is a completion; nothing if `limit` passes first. If the
-    /// Device is closed, it returns nothing at once.
+    /// As `poll`, but blocks until there is a completion. Returns nothing if `limit` passes first,
+    /// or if the Device is closed.
     [[nodiscard]] std::optional<Completion> wait(
         std::chrono::milliseconds limit = std::chrono::hours(24));
     /// True: the queue was full once, and a completion was lost.
@@ -199,9 +203,9 @@ public:
     /// notification, there is still only one request. If one of these calls had `solicited_only`
     /// false, all completions count.
     void request_notify(bool solicited_only = false);
-    /// True: the requested notification has come. The next call returns false, until the program
-    /// has requested another notification and that has come, too. Without a request: false. This
-    /// call moves no packets: call it after each Device::poll. If the Device is closed: false.
+    /// True: a requested notification has come since the last time that this call returned true. If
+    /// several have come since then, they count as one. Without a request: false. If the Device is
+    /// closed: false. This call moves no packets: call it after each Device::poll.
     [[nodiscard]] bool notified();
     /// As `notified`, but blocks until the notification comes, and returns true. If `limit` passes
     /// first, it returns false, and the request is still valid. Without a request, it blocks until
@@ -215,17 +219,19 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// Sends and receives messages and does other work, with one peer, or by datagrams with any peer.
+/// Does the work that the program posts. A queue pair works with one peer, to which it is
+/// connected. A queue pair for datagrams sends to any peer, and receives from any peer.
 ///
 /// Posting: a call that posts work moves no packets: see Device::poll. If it returns ok, the work
 /// is posted, and its Completion will have the `id` of the call. If it returns another status,
 /// nothing is posted. A failed queue pair takes work, too, and completes it as flushed (failed()
-/// names an exception). A message may have 0 bytes.
+/// names an exception). A message may have 0 bytes. Completions of work to be sent come in the
+/// order in which the work was posted.
 ///
 /// Memory: the caller keeps the memory of the pieces in place until the work has completed. Until
 /// then, the caller does not change bytes that are to be sent, and does not use bytes that the work
-/// writes. Work that is not signalled (WorkOptions) has no completion if it succeeds. It has
-/// completed if any later work to be sent on the same queue pair has its completion. When the queue
+/// writes. Work that is not signalled (WorkOptions) has no Completion if it succeeds: it has
+/// completed when there is a Completion of later work to be sent on this queue pair. When the queue
 /// pair is destroyed, all its work ends: there are no more completions, and the Device does not use
 /// the memory any more.
 ///
@@ -238,14 +244,14 @@ private:
 class WIREPROOF_EXPORT QueuePair {
 public:
     /// The completions of work to be sent go to `sends`, those of receives go to `receives`. Both
-    /// may be the same queue. Failure: an option is out of range, one of the completion queues is
-    /// of another Device, or the Device is closed.
+    /// may be the same queue. Failure: an option is out of range, `sends` or `receives` is of
+    /// another Device, or the Device is closed.
     static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
                                     const CompletionQueue& receives,
                                     const QueuePairOptions& options = {});
     /// The same, but messages take the receives of `shared`. QueuePairOptions::receives and pieces
-    /// then mean nothing, but must be in their ranges. Failure, too: `shared` is of another domain,
-    /// or the queue pair is for datagrams.
+    /// mean nothing here, but must be in their ranges. It also fails if `shared` is of another
+    /// domain, or if the queue pair is for datagrams.
     static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
                                     const CompletionQueue& receives,
                                     const SharedReceiveQueue& shared,
@@ -311,8 +317,8 @@ public:
                        std::optional<std::uint32_t> immediate = std::nullopt,
                        const WorkOptions& options = {});
     /// Sends a datagram, up to the path MTU of the Device, into a receive of the queue pair `to`.
-    /// The work completes when the datagram leaves. The datagram may be lost. `to` may be destroyed
-    /// after the call. bad_contact: `to` belongs to another Device.
+    /// The work completes when the datagram leaves. The datagram may be lost. The caller may
+    /// destroy `to` after the call. bad_contact: `to` belongs to another Device. Datagrams only.
     Status send_to(std::uint64_t id, const Piece& from, const AddressHandle& to,
                    std::optional<std::uint32_t> immediate = std::nullopt,
                    const WorkOptions& options = {});
@@ -356,14 +362,15 @@ public:
                         const WorkOptions& options = {});
 
     // The next two calls post work that sends no packet. It runs in order with the other posted
-    // work. The caller keeps `window` and `region` until the work has completed. Not for datagrams.
+    // work. The caller does not destroy `window` or `region` before the work has completed. Not for
+    // datagrams.
 
     /// Ends the key of `window`, and gives `window` a new key. By this key, peers may use the part
     /// of `region` that `bind` names. In each of these cases, the work completes as
     /// window_bind_error, and the queue pair fails:
     /// - `region` does not have Access::window_bind, or the part does not lie in `region`;
     /// - `bind` lets peers write or do Atomics, and `region` does not have Access::local_write;
-    /// - a value of `bind` is not for this type of window;
+    /// - a value of `bind` is not allowed for this type of window: see WindowBind;
     /// - `window` or `region` is of another domain;
     /// - `window` is of type 2 and still bound.
     Status bind(std::uint64_t id, MemoryWindow& window, const MemoryRegion& region,

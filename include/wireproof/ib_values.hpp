@@ -20,10 +20,11 @@
 //   receive. Between two programs that use this library, the number arrives as it was given. On the
 //   wire, its most significant byte is the first. So a program that uses libibverbs reads it with
 //   ntohl(imm_data), and gives it with htonl(number).
-// - region, window, key: A region is registered memory (class MemoryRegion). A window is a part of
-// a
-//   region that has a key of its own (class MemoryWindow). A key is the number by which work names
-//   a region or a window.
+// - region: registered memory (class MemoryRegion).
+// - window: a part of a region (class MemoryWindow). A bind chooses the part, and an invalidate
+// ends
+//   the use of the window by peers.
+// - key: the number by which work names a region or a window.
 #pragma once
 
 #include <chrono>
@@ -109,16 +110,16 @@ struct DeviceOptions {
     std::size_t receive_buffer = std::size_t{4} << 20;
 };
 
-/// A service is a number to which programs listen: see Listener and DatagramListener. It may be any
-/// number of 64 bits. The numbers from 0x01000000 to 0x01FFFFFF are the services of rdma_cm, the
-/// connection manager of Linux. A request to one of these carries the addresses of both hosts, in
-/// 36 bytes that the library writes. So it has less room for private data.
+/// The service for a `port` in the TCP port space of rdma_cm, the connection manager of Linux.
 ///
-/// The number of the service for a `port` in the TCP port space of rdma_cm.
+/// A service is a number of 64 bits. A program listens to it by a Listener or a DatagramListener,
+/// and other programs send requests to it. The numbers from 0x01000000 to 0x01FFFFFF are services
+/// of rdma_cm. The library writes the addresses of both hosts into a request to one of these, in 36
+/// bytes. So this request has 36 bytes less for private data.
 constexpr std::uint64_t service_of_port(std::uint16_t port) {
     return std::uint64_t{0x0106} << 16 | port;
 }
-/// The number of the datagram service for a `port` in the UDP port space of rdma_cm.
+/// The service for a `port` in the UDP port space of rdma_cm.
 constexpr std::uint64_t datagram_service_of_port(std::uint16_t port) {
     return std::uint64_t{0x0111} << 16 | port;
 }
@@ -129,16 +130,18 @@ enum class WorkStatus : std::uint8_t {
     success,
     local_length_error,     // a receive: the message was longer than the receive
     local_operation_error,  // a Read or an Atomic: the peer has 0 responder_resources
-    /// One of three reasons: a piece does not lie in a region of this domain; the work writes to a
-    /// piece, and its region does not have Access::local_write; the work is an invalidate of a
-    /// window that this queue pair did not bind.
+    /// There are three reasons:
+    /// - a piece does not lie in a region of the queue pair's domain;
+    /// - the work writes to a piece, and the region of the piece does not have Access::local_write;
+    /// - the work is an invalidate of a window that this queue pair did not bind.
     local_protection_error,
     flushed,            // the queue pair has failed: the work may have been done or not
     window_bind_error,  // see QueuePair::bind
     bad_response,       // the answer of the peer to a Read or an Atomic has the wrong form
-    /// For work to be sent: the peer rejects it for one of three reasons. The receive of the peer
-    /// is too short; QueuePairOptions::peer of the peer does not give the right; the address of an
-    /// Atomic is no multiple of 8.
+    /// For work to be sent: the peer rejects the work for one of three reasons:
+    /// - the receive of the peer is too short;
+    /// - QueuePairOptions::peer of the peer does not give the right;
+    /// - the address of an Atomic is no multiple of 8.
     ///
     /// For a receive: a message began to arrive in it, and a later packet of this message was lost.
     /// Only a receive of a SharedReceiveQueue ends like this, and only on a queue pair with
@@ -156,8 +159,8 @@ WIREPROOF_EXPORT std::string_view name_of(WorkStatus status);
 /// The kind of the work that a completion reports.
 enum class Operation : std::uint8_t {
     // Work to be sent.
-    send,  // by send, send_to, send_invalidate or one of the inline calls
-    write,
+    send,   // by send, send_inline, send_to, send_inline_to or send_invalidate
+    write,  // by write or write_inline
     read,
     compare_swap,
     fetch_add,
@@ -183,8 +186,9 @@ public:
     /// queue pair, 24 bits. `qkey` is its Q_Key: see QueuePairOptions::qkey. If the highest bit of
     /// `qkey` is set, a datagram carries the Q_Key of the sending queue pair instead. The call does
     /// not block, and sends nothing.
-    /// Failure: `queue_pair` has more than 24 bits, `host` is of the other IP version or is no
-    /// address of one host (a multicast address, for example), or the Device is closed.
+    /// Failure: `queue_pair` has more than 24 bits; `host` is not numeric, is of the other IP
+    /// version, or is no address of one host (a multicast address, for example); or the Device is
+    /// closed.
     static Result<AddressHandle> create(const Device& device, std::string_view host,
                                         std::uint32_t queue_pair, std::uint32_t qkey);
     /// Asks `host` which queue pair takes the datagrams of `service`. The name of this exchange is
@@ -268,7 +272,7 @@ struct Remote {
 /// - Who may use its key. type_1: the peers of all queue pairs of the domain. type_2a and type_2b:
 ///   only the peer of the queue pair that bound the window.
 /// - When the program may bind it again. type_1: at any time. type_2a and type_2b: after an
-///   invalidation.
+///   invalidate.
 ///
 /// In this library, type_2a and type_2b are the same.
 enum class WindowType : std::uint8_t { type_1, type_2a, type_2b };
@@ -276,7 +280,7 @@ enum class WindowType : std::uint8_t { type_1, type_2a, type_2b };
 /// Registered memory. The memory belongs to the caller. While the MemoryRegion exists, the Device
 /// may read and write the memory, for work of this side and for peers that have the key. So the
 /// caller keeps the memory in place until the MemoryRegion is destroyed. After that the Device does
-/// not touch the memory, and work that names the region ends with an error.
+/// not touch the memory, and work that still names the region ends with an error.
 class WIREPROOF_EXPORT MemoryRegion {
 public:
     /// The address of the first byte, for Piece::address here and for Remote::address at the peers.
@@ -301,14 +305,14 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// A key that the program can bind to a part of a region, and later to another part. Peers use this
-/// part by the key: see QueuePair::bind.
+/// A part of a region that has a key of its own. The program chooses the part by a bind, and may
+/// choose another part later. Peers use the part by the key: see QueuePair::bind.
 class WIREPROOF_EXPORT MemoryWindow {
 public:
     /// The key of the last bind that was posted, for Remote::key at the peers. Before the first
     /// bind, the key gives no access. The key is valid from the completion of its bind until one of
     /// these events:
-    /// - the next bind of this window has been done, or an invalidation of the key;
+    /// - the next bind of this window, or an invalidate of this window, is done;
     /// - the region or this window is destroyed;
     /// - type 2: the queue pair that bound the window is destroyed.
     std::uint32_t key() const;
@@ -387,7 +391,7 @@ struct Contact {
     std::size_t responder_resources = 1;
 };
 
-/// Exchanges the contacts of both sides over a TCP connection. `listen` and `connect` are a numeric
+/// Exchanges the contacts of both sides over a TCP connection. `listen` and `connect` are numeric:
 /// "address:port". The server waits for a connection. The client tries again while nobody listens.
 /// Both calls block until the exchange is done, at most for `limit`. They return the contact of the
 /// other side, or a failure that says why there is none. They use no Device: any thread may call
@@ -435,9 +439,9 @@ struct QueuePairOptions {
     // InfiniBand has a fixed list of times for ack_timeout, and another list for min_rnr_timer. If
     // the option is not in its list, the queue pair uses the next longer time of the list.
 
-    /// How long this side waits for the acknowledgement of a packet. Then it sends the packet
-    /// again. It waits at least this time, and at most four times as long. The list has 8.192 us
-    /// times each power of 2, up to 8796 s. 0: this side waits for ever.
+    /// How long this side waits for the acknowledgement of a packet. If none has come, it sends the
+    /// packet again. It waits at least this time, and at most four times as long. The list has
+    /// 8.192 us times each power of 2, up to 8796 s. 0: this side waits for ever.
     std::chrono::nanoseconds ack_timeout = std::chrono::nanoseconds(67'108'864);
     /// How many times in a row this side sends a packet again if no acknowledgement comes. After
     /// that its work ends with retry_exceeded. 0 to 7.
