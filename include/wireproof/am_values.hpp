@@ -19,7 +19,7 @@ namespace wireproof::am {
 /// The result of a call.
 enum class Status : std::uint8_t {
     ok,
-    would_block,   // there is no room now, and nothing was queued: poll and call again
+    would_block,   // there is no room now, and nothing was queued: call poll(), then call again
     too_long,      // a message of more than message_max() bytes, or a transfer of more than 2^62
     not_allowed,   // the call is not allowed here, or not with this argument: see the call
     no_such_peer,  // no peer has this number, or the address of the peer is not known yet
@@ -27,14 +27,14 @@ enum class Status : std::uint8_t {
     no_handler,    // the peer has no handler of this number, so no handler ran
     forbidden,     // the peer did not register this memory for this node, or not with this right
     closed,        // this Endpoint is closed, or it was closed before the transfer had ended
-    timed_out,     // the limit of flush or close passed first
+    timed_out,     // the limit of flush() or close() passed first
 };
 
 /// The name of the enumerator: "would_block".
 [[nodiscard]] WIREPROOF_EXPORT std::string_view name_of(Status status);
 
-/// The bytes of a message, read as 32-bit words, little-endian. A Words object does not copy them:
-/// the words of a received message are valid only in the handler of this message.
+/// The bytes of a message, read as 32-bit words, little-endian. A Words object does not copy the
+/// bytes: the words of a received message are valid only in the handler of this message.
 class WIREPROOF_EXPORT Words {
 public:
     explicit Words(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -50,7 +50,7 @@ private:
 };
 
 /// The argument of a handler. It is valid until the handler returns, and only in the thread that
-/// runs the handler. A handler must not block. It may send one reply, by `reply`, and nothing else.
+/// runs the handler. A handler must not block. It may send one reply, by reply(), and nothing else.
 class WIREPROOF_EXPORT Message {
 public:
     /// The number of the node that sent the message.
@@ -59,17 +59,17 @@ public:
     std::span<const std::byte> bytes() const { return words_.bytes(); }
     /// The same bytes as 32-bit words.
     const Words& words() const { return words_; }
-    /// The registered memory of this node that a store has written. The span stays valid after the
-    /// handler has returned. An empty span: the message is a request or a reply, or the store has 0
-    /// bytes.
+    /// The bytes of a store, in the registered memory of this node. The span stays valid after the
+    /// handler has returned. It is empty if the message is a request or a reply, or if the store
+    /// has 0 bytes.
     std::span<std::byte> memory() const { return memory_; }
     /// The `argument` that the peer gave to store(). 0 if the message is a request or a reply.
     std::uint32_t argument() const { return argument_; }
 
-    /// Sends a reply of these bytes, or of these words, that runs `handler` at the peer. The call
-    /// copies them and returns at once. ok: the reply is queued or sent; there is always room for
-    /// it. not_allowed: this message is a reply, its handler has replied already, or `handler` is
-    /// 0. too_long: more than Endpoint::message_max() bytes.
+    /// Sends a reply with these bytes or words. The reply runs `handler` at the peer. The call
+    /// copies the bytes or words, and returns at once. ok: the reply is queued or sent; there is
+    /// always room for it. not_allowed: this message is a reply, its handler has replied already,
+    /// or `handler` is 0. too_long: more than Endpoint::message_max() bytes.
     Status reply(std::uint16_t handler, std::span<const std::byte> bytes) const;
     Status reply(std::uint16_t handler, std::span<const std::uint32_t> words = {}) const;
     Status reply(std::uint16_t handler, std::initializer_list<std::uint32_t> words) const {
@@ -91,10 +91,10 @@ private:
 /// A function that the Endpoint runs for each message that names its number. It runs in the thread
 /// that calls the Endpoint. It may throw: see "Exceptions" at Endpoint.
 using Handler = std::function<void(const Message&)>;
-/// A callback of store_async or get_async. When the transfer has ended, the Endpoint calls the Done
-/// once, inside a call that polls. From then on the bytes of the transfer are the caller's again. A
-/// Done may begin another transfer. The caller may also give an empty Done, and learn from flush()
-/// or idle() when the transfer has ended.
+/// A callback of store_async() or get_async(). When the transfer has ended, the Endpoint calls the
+/// Done once, inside a call that polls. From then on the bytes of the transfer are the caller's
+/// again. A Done may begin another transfer. The caller may also give an empty Done, and learn from
+/// flush() or idle() when the transfer has ended.
 ///
 /// The status is `closed` if the destructor, close() or a move assignment closed the Endpoint
 /// before the transfer had ended. Nobody knows then how much of a store is in the memory of the
@@ -102,12 +102,12 @@ using Handler = std::function<void(const Message&)>;
 using Done = std::function<void(Status)>;
 
 /// A message or transfer of this node that had not ended when the session with the peer ended.
-/// Nobody knows whether it arrived. If the caller sends it again, it may take place twice.
+/// Nobody knows whether it arrived. If the caller sends it again, it may arrive twice.
 struct Undelivered {
     enum class Kind : std::uint8_t { request, reply, store, get };
     Kind kind = Kind::request;
-    std::uint16_t handler = 0;     // 0 if it is a get
-    std::vector<std::byte> bytes;  // empty unless it is a request or a reply
+    std::uint16_t handler = 0;     // 0 for a get
+    std::vector<std::byte> bytes;  // empty for a store or a get
     Words words() const { return Words(bytes); }
 };
 
@@ -115,27 +115,29 @@ struct Undelivered {
 /// messages and transfers between them. See "Sessions" at Endpoint.
 struct WIREPROOF_EXPORT PeerLost {
     enum class Why : std::uint8_t {
-        silent,      // no frame of the peer arrived for Options::peer_timeout
+        silent,      // no frame of the peer arrived within Options::peer_timeout
         restarted,   // the peer has a new session: its process or its Endpoint was started again
         gone,        // on shared memory: the process of the peer, or the memory, is gone
         unanswered,  // the peer answers, but one packet never arrived though it was sent many times
     };
     std::size_t peer = 0;
     Why why = Why::silent;
-    // If `why` is unanswered:
+    // Only if `why` is unanswered:
     std::size_t packet_bytes = 0;    // the length of the packet without the headers of IP and UDP
     std::uint32_t packet_times = 0;  // how many times its sender retransmitted the packet
-    /// False: this node ended the session. True: the peer ended the session and told this node why.
-    /// Then `why` has the view of the peer:
-    /// - silent: the peer received no frame of this node for its own peer timeout.
+    /// False: this node ended the session. True: the peer ended the session, and told this node
+    /// why. `why` is then what the peer saw:
+    /// - silent: no frame of this node arrived at the peer within the peer_timeout of the peer.
     /// - unanswered: a packet that the peer sent never arrived at this node.
     bool by_peer = false;
-    /// The last error of the operating system for frames to the peer, and the system call: "Network
-    /// is unreachable (sendmsg)". A frame that arrives from the peer clears the error, but not
-    /// "Message too long". Empty: there is no error.
+    /// The last error that the operating system reported for frames to the peer, and the system
+    /// call: "Network is unreachable (sendmsg)". A frame that arrives from the peer clears the
+    /// error, but not "Message too long". Empty: there is no error.
     std::string cause;
-    /// First the requests, stores and gets that the peer had not acknowledged, then the replies,
-    /// then the other transfers that had not ended; each group in the order of sending.
+    /// The messages and transfers that had not ended, in this order:
+    /// - requests, stores and gets that the peer had not acknowledged, in the order of sending;
+    /// - replies, in the order of sending;
+    /// - stores and gets whose packets the peer had acknowledged so far.
     std::vector<Undelivered> undelivered;
 
     /// The report as one line without a newline: "node 1 is silent", "node 1 is unreachable:
@@ -144,7 +146,7 @@ struct WIREPROOF_EXPORT PeerLost {
     std::string message() const;
 };
 
-/// Faults that the Endpoint applies to the frames that it sends, for tests: probabilities, 0 to 1.
+/// For tests: faults of the frames that the Endpoint sends. Each value is a probability, 0 to 1.
 struct Faults {
     double loss = 0;       // that a frame is lost
     double bit_error = 0;  // that a bit of a frame is inverted
@@ -152,10 +154,10 @@ struct Faults {
     double reorder = 0;    // that a frame leaves after the next 1 to 8 frames
 };
 
-/// To which peers an Endpoint uses congestion control: while the network path to such a peer is
-/// congested, the Endpoint sends fewer packets than its windows allow, so that other flows on the
-/// path get a share. open() decides for each peer whether it is used; set_peer_address does not
-/// change that.
+/// Says to which peers an Endpoint sends with congestion control. While the network path to one of
+/// these peers is congested, the Endpoint sends fewer packets than its windows allow. Other flows
+/// on the path then get a share. open() decides for each peer, and set_peer_address() does not
+/// change the decision.
 enum class CongestionControl : std::uint8_t {
     // On UDP, to each peer whose address is not a loopback address. If the address of the peer is
     // not known, the address of this node counts.
@@ -168,15 +170,17 @@ struct Options {
     /// The address of each node of the job, this node included. The index is the node's number.
     ///
     /// On UDP: numeric "address:port", all IPv4 or all IPv6, each different. The address of this
-    /// node may be 0.0.0.0 or [::]: it listens at each address of this host. Its port may be 0: the
-    /// system chooses one, see Endpoint::local_address. The address of a peer may be empty: it is
-    /// not known yet, see Endpoint::set_peer_address. At most 65,536 nodes.
+    /// node may be 0.0.0.0 or [::]: the node then listens at each address of this host. The port of
+    /// this node may be 0: the system then chooses a port, see Endpoint::local_address. The address
+    /// of a peer may be empty if it is not known yet: see Endpoint::set_peer_address. At most
+    /// 65,536 nodes.
     ///
     /// On shared memory, for processes of one host: "shm:NAME" for each node, with one NAME for all
-    /// of them. The job then leaves no file. If NAME has a '/', it is the beginning of a path, for
-    /// containers that share a folder. At most 256 nodes. The Endpoint takes one file descriptor
-    /// for each peer, and two for each block of memory that Endpoint::allocate returned. When a
-    /// peer registers such a block for this node, this Endpoint takes one or two more.
+    /// of them. If NAME has no '/', the job makes no file. If NAME has a '/', each node listens at
+    /// a path: node 0 at NAME.0, node 1 at NAME.1, and so on. Use a '/' for containers that share a
+    /// folder. At most 256 nodes. The Endpoint takes one file descriptor for each peer, and two for
+    /// each block of memory that Endpoint::allocate returned. If a peer allocates such a block and
+    /// registers it for this node, this Endpoint takes one or two more.
     std::vector<std::string> peers;
     std::size_t self = 0;   // the number of this node: an index of `peers`
     std::uint64_t job = 0;  // the same in all nodes; frames of another job are dropped and counted
@@ -190,13 +194,13 @@ struct Options {
     /// the link find damage to them. Headers, messages and the first packet of a store keep their
     /// CRC-32C. The same in all nodes.
     bool trust_payload = false;
-    /// To how many peers this node may send requests, stores and gets at once, 1 to 65,535. Each
-    /// such peer has a set of windows and send buffers, about 1 MiB, until the traffic with it has
-    /// ended. The Endpoint has further sets, one eighth of this number, for peers that only send
-    /// requests, stores and gets to this node. A peer without a set takes about 6 KiB. If a peer
-    /// needs a set and none is free:
-    /// - A request, store_async or get_async to the peer returns would_block.
-    /// - A store or get to the peer waits until a set is free.
+    /// To how many peers this node may send requests, stores and gets at once, 1 to 65,535. Each of
+    /// these peers has a set of windows and send buffers, about 1 MiB, until the traffic with this
+    /// peer has ended. The Endpoint has further sets, one eighth of this number, for peers that
+    /// only send requests, stores and gets to this node. A peer without a set takes about 6 KiB. If
+    /// a peer needs a set and none is free:
+    /// - request(), store_async() and get_async() to the peer return would_block.
+    /// - store() and get() to the peer wait until a set is free.
     /// - A message from the peer stays at the peer until a set is free.
     std::size_t active_peers = 256;
     /// The seed of the random numbers for session numbers and `faults`. 0: the system chooses it.
@@ -210,7 +214,8 @@ struct Rights {
     bool store = false;  // the peer may write it, by store()
 };
 
-/// The names of the entries of PeerCounters::received: what the Endpoint did with a received frame.
+/// The names of the entries of PeerCounters::received. They say what the Endpoint did with a
+/// received frame.
 ///
 /// - accepted: the frame is the next one.
 /// - held: an earlier frame is missing, and the Endpoint keeps this one.
@@ -227,21 +232,21 @@ inline constexpr std::array<std::string_view, 10> verdict_names = {
     "stale",    "corrupt", "malformed", "foreign",   "refused"};
 /// Counters of the traffic with one peer since the Endpoint was opened.
 struct PeerCounters {
-    /// Frames received, by what the Endpoint did with them, in the order of `verdict_names`.
+    /// Received frames, counted in the order of `verdict_names`.
     std::array<std::uint64_t, verdict_names.size()> received{};
     /// Received HELLO frames of this job from a node with other options, for example another MTU.
     std::uint64_t mismatched = 0;
     std::uint64_t sent = 0;    // frames, retransmissions included
     std::uint64_t resent = 0;  // retransmissions
-    std::uint64_t acks = 0;    // frames sent that only acknowledge
-    std::uint64_t nacks = 0;   // frames sent that name missing packets
+    std::uint64_t acks = 0;    // sent frames that only acknowledge
+    std::uint64_t nacks = 0;   // sent frames that name missing packets
     /// How often this node began to retransmit because the peer's host had no room for frames.
     std::uint64_t overruns = 0;
-    std::uint64_t keepalives = 0;         // frames sent that ask the peer what has arrived
-    std::uint64_t hellos = 0;             // frames sent to agree on a session
+    std::uint64_t keepalives = 0;         // sent frames that ask the peer what has arrived
+    std::uint64_t hellos = 0;             // sent frames that agree on a session
     std::uint64_t timeouts = 0;           // keep-alive timers that expired
     std::uint64_t sessions = 0;           // sessions that began
-    std::uint64_t unhandled_replies = 0;  // replies received for which this node has no handler
+    std::uint64_t unhandled_replies = 0;  // received replies for which this node has no handler
     std::uint64_t unsent = 0;             // frames that the operating system did not send
     std::uint64_t refused = 0;            // calls that found no free set: Options::active_peers
 };
