@@ -186,8 +186,8 @@ public:
     ///
     /// ok: the bytes are in place. no_handler: the peer does not have `handler` when the first
     /// packet of the store arrives, or when the last packet arrives. No handler runs then, and the
-    /// bytes may be in place or not. forbidden: the peer did not give this node the right to store
-    /// there. A store of 0 bytes needs the right, too. not_allowed: called inside a handler or
+    /// bytes may be in place or not. forbidden: the peer did not give this node Rights::store for
+    /// these bytes. A store of 0 bytes needs it, too. not_allowed: called inside a handler or
     /// callback, or `handler` is 0. Also peer_lost, no_such_peer and too_long.
     ///
     /// On shared memory, the first store that names a handler waits until the peer polls. Later
@@ -210,9 +210,9 @@ public:
     /// Copies the peer's registered memory at `address` into `destination`. The call blocks until
     /// all bytes have arrived or the peer is lost. It never returns would_block: if there is no
     /// room for the get, the call waits. ok: the bytes have arrived. forbidden: the peer did not
-    /// give this node the right to copy these bytes. A get of 0 bytes needs the right, too.
-    /// not_allowed: called inside a handler or callback. Also peer_lost, no_such_peer and too_long.
-    /// If the status is not ok, `destination` may hold some of the bytes.
+    /// give this node Rights::get for these bytes. A get of 0 bytes needs it, too. not_allowed:
+    /// called inside a handler or callback. Also peer_lost, no_such_peer and too_long. If the
+    /// status is not ok, `destination` may hold some of the bytes.
     [[nodiscard]] Status get(std::size_t peer, std::uint64_t address,
                              std::span<std::byte> destination);
     /// As get(), but does not block. ok: the get is queued. The caller must not use `destination`

@@ -69,7 +69,7 @@ public:
     /// Sends a reply with these bytes or words. The reply runs `handler` at the peer. The call
     /// copies the bytes or words, and returns at once. ok: the reply is queued or sent; there is
     /// always room for it. not_allowed: this message is a reply, its handler has replied already,
-    /// or `handler` is 0. too_long: more than Endpoint::message_max() bytes.
+    /// or `handler` is 0. too_long: more than Endpoint::message_max bytes.
     Status reply(std::uint16_t handler, std::span<const std::byte> bytes) const;
     Status reply(std::uint16_t handler, std::span<const std::uint32_t> words = {}) const;
     Status reply(std::uint16_t handler, std::initializer_list<std::uint32_t> words) const {

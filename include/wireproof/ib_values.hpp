@@ -3,11 +3,11 @@
 //
 // Words of both files:
 //
-// - this side, the peer: This side is the program that makes the call, with its Device. The peer is
+// - this side, the peer: this side is the program that makes the call, with its Device. The peer is
 //   the program at the other end, with its Device or adapter.
 // - queue pair: one end of a connection, or an end for datagrams (class QueuePair). Each queue pair
 //   has a transport: see Transport.
-// - work, to post: The program posts work to a queue pair, and a later Device::poll does the work.
+// - work, to post: the program posts work to a queue pair, and a later Device::poll does the work.
 //   Work to be sent is a Send, a Write, a Read, an Atomic, a bind or an invalidate. A receive is
 //   work, too.
 // - receive: memory for one incoming message.
@@ -18,12 +18,11 @@
 // - completion: the report that work has ended (struct Completion).
 // - immediate data: a number of 32 bits that a Send or a Write carries to the completion of the
 //   receive. Between two programs that use this library, the number arrives as it was given. On the
-//   wire, its most significant byte is the first. So a program that uses libibverbs reads it with
-//   ntohl(imm_data), and gives it with htonl(number).
+//   wire, its most significant byte is the first. So a program that uses libibverbs gets the number
+//   by ntohl(imm_data), and gives it by htonl(number).
 // - region: registered memory (class MemoryRegion).
-// - window: a part of a region (class MemoryWindow). A bind chooses the part, and an invalidate
-// ends
-//   the use of the window by peers.
+// - window: a part of a region (class MemoryWindow). A bind chooses the part. After an invalidate,
+//   peers cannot use the window any more.
 // - key: the number by which work names a region or a window.
 #pragma once
 
@@ -46,20 +45,20 @@ namespace wireproof::ib {
 /// The result of a call. If it is not `ok`, the call has changed nothing.
 enum class [[nodiscard]] Status : std::uint8_t{
     ok,
-    queue_full,  // there is no room until earlier work completes: poll and call again
-    /// From QueuePair::connect: the queue pair was connected before, or has failed. From any other
-    /// call: the queue pair is not connected yet.
+    queue_full,  // there is no room until earlier work completes: poll, then call again
+    /// From QueuePair::connect: the queue pair was connected before, or has failed. From other
+    /// calls: the queue pair is not connected yet.
     wrong_state,
     not_supported,  // the transport, or this queue pair, does not have this work
-    /// The message has more than 2^31 bytes, the datagram has more bytes than the path MTU, or the
-    /// bytes of an inline call are more than QueuePairOptions::inlined.
+    /// The message has more than 2^31 bytes, the datagram has more bytes than the path MTU, or an
+    /// inline call has more bytes than QueuePairOptions::inlined.
     too_long,
     /// The receive has more pieces than QueuePairOptions::pieces, or than the SharedReceiveQueue
     /// allows.
     too_many_pieces,
     bad_length,  // the piece of an Atomic does not have 8 bytes
-    /// From QueuePair::connect: a value of the Contact is not valid. From send_to and
-    /// send_inline_to: the AddressHandle belongs to another Device.
+    /// From QueuePair::connect: a value of the Contact is not valid. From send_to() and
+    /// send_inline_to(): the AddressHandle belongs to another Device.
     bad_contact,
     closed,  // this process is a forked child, and the Device belongs to its parent
 };
@@ -101,21 +100,20 @@ struct DeviceOptions {
     /// largest of these numbers that the interface carries. An Ethernet interface with an MTU of
     /// 1500 carries 1024.
     std::size_t path_mtu = 0;
-    /// The size of the receive buffer that the Device requests from the kernel for its socket, in
-    /// bytes, 4096 to 2^30. The kernel may grant less, without an error: by default Linux grants an
-    /// ordinary user 212,992 bytes. This buffer has room for 25 packets of 4096 bytes, because the
-    /// kernel also counts its own data for each packet. A Device does not know the buffer of its
-    /// peer. So it begins with fewer packets in flight to a peer than a buffer of 212,992 bytes
-    /// holds.
+    /// The size of the receive buffer that the Device requests from the kernel, in bytes, 4096 to
+    /// 2^30. The kernel may grant less, without an error: by default Linux grants an ordinary user
+    /// 212,992 bytes. A buffer of 212,992 bytes has room for 25 packets of 4096 bytes, because the
+    /// kernel also counts its own data for each packet. A Device does not know the buffer of a
+    /// peer. So it begins with fewer packets in flight than a buffer of 212,992 bytes holds.
     std::size_t receive_buffer = std::size_t{4} << 20;
 };
 
 /// The service for a `port` in the TCP port space of rdma_cm, the connection manager of Linux.
 ///
-/// A service is a number of 64 bits. A program listens to it by a Listener or a DatagramListener,
-/// and other programs send requests to it. The numbers from 0x01000000 to 0x01FFFFFF are services
-/// of rdma_cm. The library writes the addresses of both hosts into a request to one of these, in 36
-/// bytes. So this request has 36 bytes less for private data.
+/// A service is a number of 64 bits. A program listens to a service by a Listener or a
+/// DatagramListener, and other programs send requests to the service. The numbers from 0x01000000
+/// to 0x01FFFFFF are services of rdma_cm. A request to a service of rdma_cm carries the addresses
+/// of both hosts. These addresses take 36 bytes of its private data.
 constexpr std::uint64_t service_of_port(std::uint16_t port) {
     return std::uint64_t{0x0106} << 16 | port;
 }
@@ -124,8 +122,8 @@ constexpr std::uint64_t datagram_service_of_port(std::uint16_t port) {
     return std::uint64_t{0x0111} << 16 | port;
 }
 
-/// How work ended. If it is not `success`, the queue pair of the work has failed. There is one
-/// exception: see remote_invalid_request.
+/// How work ended. If the status is not `success`, the queue pair of the work has failed. There is
+/// one exception: see remote_invalid_request.
 enum class WorkStatus : std::uint8_t {
     success,
     local_length_error,     // a receive: the message was longer than the receive
@@ -140,15 +138,15 @@ enum class WorkStatus : std::uint8_t {
     bad_response,       // the answer of the peer to a Read or an Atomic has the wrong form
     /// For work to be sent: the peer rejects the work for one of three reasons:
     /// - the receive of the peer is too short;
-    /// - QueuePairOptions::peer of the peer does not give the right;
+    /// - the queue pair of the peer does not allow the work: see QueuePairOptions::peer;
     /// - the address of an Atomic is no multiple of 8.
     ///
     /// For a receive: a message began to arrive in it, and a later packet of this message was lost.
     /// Only a receive of a SharedReceiveQueue ends like this, and only on a queue pair with
-    /// Transport::unreliable. Here the queue pair has not failed.
+    /// Transport::unreliable. The queue pair has not failed then.
     remote_invalid_request,
     remote_access_error,     // the key of the peer is not valid, or gives no right to these bytes
-    remote_operation_error,  // the receive of the peer names memory that no receive may write
+    remote_operation_error,  // the receive of the peer ended with local_protection_error
     retry_exceeded,          // no acknowledgement came: see QueuePairOptions::retry_count
     receiver_not_ready,      // the peer had no receive: see QueuePairOptions::rnr_retry_count
 };
@@ -159,8 +157,8 @@ WIREPROOF_EXPORT std::string_view name_of(WorkStatus status);
 /// The kind of the work that a completion reports.
 enum class Operation : std::uint8_t {
     // Work to be sent.
-    send,   // by send, send_inline, send_to, send_inline_to or send_invalidate
-    write,  // by write or write_inline
+    send,   // by send(), send_inline(), send_to(), send_inline_to() or send_invalidate()
+    write,  // by write() or write_inline()
     read,
     compare_swap,
     fetch_add,
@@ -177,15 +175,15 @@ WIREPROOF_EXPORT std::string_view name_of(Operation operation);
 class Device;
 struct ResolvedService;
 
-/// Names a queue pair for datagrams, to which QueuePair::send_to sends. A copy names the same queue
-/// pair. While an AddressHandle exists, its Device stays open. The rule for threads in ib.hpp
-/// applies to an AddressHandle, too.
+/// Names a queue pair for datagrams. QueuePair::send_to sends to this queue pair. A copy names the
+/// same queue pair. While an AddressHandle exists, its Device stays open. The rule for threads in
+/// ib.hpp applies to an AddressHandle, too.
 class WIREPROOF_EXPORT AddressHandle {
 public:
     /// `host` is numeric, as DeviceOptions::address. `queue_pair` is the number of the receiving
     /// queue pair, 24 bits. `qkey` is its Q_Key: see QueuePairOptions::qkey. If the highest bit of
     /// `qkey` is set, a datagram carries the Q_Key of the sending queue pair instead. The call does
-    /// not block, and sends nothing.
+    /// not block, and it sends no packet.
     /// Failure: `queue_pair` has more than 24 bits; `host` is not numeric, is of the other IP
     /// version, or is no address of one host (a multicast address, for example); or the Device is
     /// closed.
@@ -194,8 +192,8 @@ public:
     /// Asks `host` which queue pair takes the datagrams of `service`. The name of this exchange is
     /// SIDR. `tell` goes to the program that answers: at most 216 bytes, or 180 if `service` is one
     /// of rdma_cm. The call blocks until the answer has come, at most for `limit`.
-    /// Failure: the host refused, or did not answer within `limit`, an argument is not valid, or
-    /// the Device is closed. The text names the reason.
+    /// Failure: the host refused or did not answer within `limit`, an argument is not valid, or the
+    /// Device is closed. The text names the reason.
     static Result<ResolvedService> resolve(
         const Device& device, std::string_view host, std::uint64_t service,
         std::span<const std::byte> tell = {},
@@ -227,15 +225,16 @@ struct Completion {
     std::uint64_t id = 0;  // the `id` of the call that posted the work
     WorkStatus status = WorkStatus::success;
     Operation operation = Operation::send;
-    std::uint32_t queue_pair = 0;  // QueuePair::number() of the queue pair of this side
-    /// Bytes of the message, for a receive that succeeded. For a Write with immediate data: how
-    /// many bytes it wrote. For a Read or an Atomic that succeeded: how many bytes this side got.
+    std::uint32_t queue_pair = 0;  // QueuePair::number of the queue pair of this side
+    /// If a receive succeeded: how many bytes the message has. If a Write with immediate data took
+    /// the receive: how many bytes the Write wrote. If a Read or an Atomic succeeded: how many
+    /// bytes this side got.
     std::uint32_t length = 0;
     std::optional<std::uint32_t> immediate = {};  // for a receive: the immediate data, if any
     /// For a receive: the key that QueuePair::send_invalidate of the peer invalidated, if any.
     std::optional<std::uint32_t> invalidated = {};
-    /// For a received datagram: the address for a reply. Its Q_Key is the Q_Key of the queue pair
-    /// of this side, because the datagram does not carry the Q_Key of its sender.
+    /// For a received datagram: the address for a reply. The datagram does not carry the Q_Key of
+    /// its sender. So this address has the Q_Key of the queue pair of this side.
     std::optional<AddressHandle> sender = {};
 
     /// True: a receive has ended. False: work to be sent has ended.
@@ -269,9 +268,9 @@ struct Remote {
 
 /// The type of a window decides two things.
 ///
-/// - Who may use its key. type_1: the peers of all queue pairs of the domain. type_2a and type_2b:
-///   only the peer of the queue pair that bound the window.
-/// - When the program may bind it again. type_1: at any time. type_2a and type_2b: after an
+/// - Who may use the key of the window. type_1: the peers of all queue pairs of the domain. type_2a
+///   and type_2b: only the peer of the queue pair that bound the window.
+/// - When the program may bind the window again. type_1: at any time. type_2a and type_2b: after an
 ///   invalidate.
 ///
 /// In this library, type_2a and type_2b are the same.
@@ -289,10 +288,10 @@ public:
     std::size_t length() const;
     /// The key for Piece::key here and for Remote::key at the peers.
     std::uint32_t key() const;
-    /// The bytes of the region from `offset` on, `length` of them. The call does not check that
-    /// they lie in the region. If they do not, the work that uses the Piece ends with an error, and
-    /// touches nothing outside the region. A Piece cannot have more than 2^32 - 1 bytes: a larger
-    /// `length` counts as 2^32 - 1. Work to be sent has at most 2^31 bytes.
+    /// The Piece for `length` bytes of the region, from `offset` on. The call does not check that
+    /// these bytes lie in the region. If they do not, the work that uses the Piece ends with an
+    /// error, and touches nothing outside the region. A Piece cannot have more than 2^32 - 1 bytes:
+    /// a larger `length` counts as 2^32 - 1. Work to be sent has at most 2^31 bytes.
     Piece piece(std::size_t offset, std::size_t length) const;
     /// All bytes of the region, or its first 2^32 - 1 bytes if the region is longer.
     Piece all() const { return piece(0, length()); }
@@ -305,13 +304,13 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// A part of a region that has a key of its own. The program chooses the part by a bind, and may
-/// choose another part later. Peers use the part by the key: see QueuePair::bind.
+/// A part of a region. The part has a key of its own. The program chooses the part by a bind, and
+/// may choose another part later. Peers use the part by the key: see QueuePair::bind.
 class WIREPROOF_EXPORT MemoryWindow {
 public:
-    /// The key of the last bind that was posted, for Remote::key at the peers. Before the first
-    /// bind, the key gives no access. The key is valid from the completion of its bind until one of
-    /// these events:
+    /// The key for Remote::key at the peers. Each posted bind changes it. Before the first bind,
+    /// the key gives no access. The key of a bind is valid from the completion of this bind until
+    /// one of these events:
     /// - the next bind of this window, or an invalidate of this window, is done;
     /// - the region or this window is destroyed;
     /// - type 2: the queue pair that bound the window is destroyed.
@@ -333,8 +332,8 @@ public:
     explicit ProtectionDomain(const Device& device);
 
     /// Registers memory of the caller: see MemoryRegion. The memory may have 0 bytes. Regions may
-    /// overlap: each has its own key and its own rights. Failure: `access` has remote_write or
-    /// remote_atomic but not local_write, or the Device is closed.
+    /// overlap: each region has its own key and its own rights. Failure: `access` has remote_write
+    /// or remote_atomic but not local_write, or the Device is closed.
     Result<MemoryRegion> register_memory(std::span<std::byte> memory, const Access& access) const;
     /// Makes a window that is not bound yet. It cannot fail.
     [[nodiscard]] MemoryWindow create_window(WindowType type) const;
@@ -348,14 +347,15 @@ private:
 };
 
 /// A queue of receives for several queue pairs. A message that begins to arrive at one of these
-/// queue pairs takes the oldest receive of the queue. This receive completes in the completion
-/// queue for receives of that queue pair. If a queue pair fails, the other receives stay in the
-/// queue. When the SharedReceiveQueue and its queue pairs are destroyed, the receives that are left
-/// have no completions, and the Device does not use their memory any more.
+/// queue pairs takes the oldest receive of the queue. The completion of this receive goes to the
+/// CompletionQueue that this queue pair has for its receives. If a queue pair fails, the other
+/// receives stay in the queue. When the SharedReceiveQueue and its queue pairs are destroyed, the
+/// receives that are left have no completions, and the Device does not use their memory any more.
 class WIREPROOF_EXPORT SharedReceiveQueue {
 public:
     /// `receives`: how many receives the queue can hold, 1 to 65,536. `pieces`: how many pieces
-    /// each may have, 0 to 32. Failure: one of the two is out of range, or the Device is closed.
+    /// each receive may have, 0 to 32. Failure: one of the two is out of range, or the Device is
+    /// closed.
     static Result<SharedReceiveQueue> create(const ProtectionDomain& domain,
                                              std::size_t receives = 64, std::size_t pieces = 4);
 
@@ -375,19 +375,19 @@ private:
 };
 
 /// The data by which one side connects to a queue pair of the other side. QueuePair::contact makes
-/// a Contact, and the program carries it to the other side, for example with exchange_as_server.
+/// a Contact, and the program carries it to the other side, for example with exchange_as_server().
 struct Contact {
     std::string address;           // the numeric address of the Device that has the queue pair
-    std::uint32_t queue_pair = 0;  // QueuePair::number(), 24 bits
+    std::uint32_t queue_pair = 0;  // QueuePair::number, 24 bits
     std::uint32_t psn = 0;         // the sequence number of its first packet, 24 bits
     std::size_t path_mtu = 1024;   // the longest payload of its packets in bytes
     // Memory that the Contact offers to the other side. Length 0: it offers none.
     std::uint64_t memory = 0;  // the address of the first byte, for Remote::address
     std::uint64_t length = 0;  // bytes
     std::uint32_t key = 0;     // for Remote::key
-    /// The queue pair remembers the last Reads and Atomics that it has answered: this many, 1 or
-    /// more. If an answer is lost, the queue pair can answer again. The other side obeys this
-    /// number: it never has more Reads and Atomics outstanding.
+    /// How many answered Reads and Atomics the queue pair remembers, 1 or more. If an answer is
+    /// lost, the queue pair can answer again. The other side never has more Reads and Atomics
+    /// outstanding than this number.
     std::size_t responder_resources = 1;
 };
 
@@ -410,62 +410,63 @@ enum class Transport : std::uint8_t {
 
 struct QueuePairOptions {
     Transport transport = Transport::reliable;
-    // The largest number of each:
+    // The next four options are limits. Each is the largest number of:
     std::size_t sends = 64;     // work to be sent that has not completed; 1 to 65,536
     std::size_t receives = 64;  // receives that have not completed; 1 to 65,536
     std::size_t pieces = 4;     // pieces of one receive, 1 to 32; for datagrams 1 to 31
     std::size_t inlined = 64;   // bytes of one inline call; 0 to 4096
-    // The next two options are for the Reads and Atomics of reliable queue pairs, 1 to 16 each. A
-    // Read or an Atomic is outstanding from its first packet until its answer has come. There are
-    // two limits for those of this side: initiator_depth, and the responder_resources of the peer.
-    // The smaller limit decides.
-    std::size_t initiator_depth = 16;      // the limit of this side for its own
-    std::size_t responder_resources = 16;  // the limit of this side for the peer's: see Contact
+    // The next two options limit the outstanding Reads and Atomics of reliable queue pairs, 1 to 16
+    // each. A Read or an Atomic is outstanding from its first packet until its answer has come. For
+    // its own ones, this side obeys two limits: its initiator_depth, and the responder_resources of
+    // the peer. The smaller limit decides.
+    std::size_t initiator_depth = 16;      // for the Reads and Atomics of this side
+    std::size_t responder_resources = 16;  // for the Reads and Atomics of the peer: see Contact
     /// What the peer may do through this queue pair. A Write, a Read or an Atomic of the peer needs
-    /// two rights: this one, and that of the region or window whose key it carries. local_write and
-    /// window_bind mean nothing here. Not for datagrams.
+    /// this right. It also needs the right of the region or window whose key it carries.
+    /// local_write and window_bind mean nothing here. Not for datagrams.
     Access peer = {.remote_write = true, .remote_read = true, .remote_atomic = true};
 
     /// For datagrams: the Q_Key, a number that a sender must know. The queue pair drops a datagram
     /// that carries another Q_Key. This default is also the default of programs that use rdma_cm.
     std::uint32_t qkey = 0x01234567;
 
-    // The last four options are for reliable queue pairs. Each side uses its own options, with one
-    // exception. A request for a connection (QueuePair::connect to a service) carries ack_timeout,
-    // retry_count and rnr_retry_count to the peer, and ConnectionRequest::accept answers with
-    // rnr_retry_count. A peer that does not use this library may use these values for the packets
-    // that it sends. A peer that uses this library does not.
+    // The last four options are for reliable queue pairs. A queue pair of this library uses only
+    // its own options. A peer that does not use this library may also use options of this side, for
+    // the packets that the peer sends. It learns them from connection management: the request of
+    // QueuePair::connect to a service carries ack_timeout, retry_count and rnr_retry_count, and the
+    // answer of ConnectionRequest::accept carries rnr_retry_count.
     //
     // InfiniBand has a fixed list of times for ack_timeout, and another list for min_rnr_timer. If
-    // the option is not in its list, the queue pair uses the next longer time of the list.
+    // a value is not in the list, the queue pair uses the next longer time of the list.
 
-    /// How long this side waits for the acknowledgement of a packet. If none has come, it sends the
-    /// packet again. It waits at least this time, and at most four times as long. The list has
-    /// 8.192 us times each power of 2, up to 8796 s. 0: this side waits for ever.
+    /// How long this side waits for the acknowledgement of a packet before it sends the packet
+    /// again. It waits at least this time, and at most four times as long. The list has 8.192 us
+    /// times each power of 2, up to 8796 s. 0: this side waits for ever.
     std::chrono::nanoseconds ack_timeout = std::chrono::nanoseconds(67'108'864);
-    /// How many times in a row this side sends a packet again if no acknowledgement comes. After
-    /// that its work ends with retry_exceeded. 0 to 7.
+    /// How many times in a row this side sends a packet again if no acknowledgement comes, 0 to 7.
+    /// After that the work ends with retry_exceeded.
     unsigned retry_count = 7;
-    /// How many times in a row this side sends a message again if the peer has no receive for it.
-    /// After that its work ends with receiver_not_ready. 0 to 6; 7: for ever.
+    /// How many times in a row this side sends a message again if the peer has no receive for it: 0
+    /// to 6, or 7 for no limit. After that the work ends with receiver_not_ready.
     unsigned rnr_retry_count = 7;
-    /// If a message arrives and this side has no receive for it, this side tells the peer to wait
-    /// for this time. Then the peer sends the message again. 10 us to 655.36 ms.
+    /// If this side has no receive for a message, it tells the peer to send the message again after
+    /// this time, 10 us to 655.36 ms.
     std::chrono::microseconds min_rnr_timer = std::chrono::microseconds(640);
 };
 
 /// Options of work to be sent.
 struct WorkOptions {
     bool signalled = true;  // false: the work has a completion only if it fails
-    /// True: the completion of the peer's receive causes a notification that the peer requested by
-    /// CompletionQueue::request_notify(true). It has no effect if the message takes no receive.
+    /// True: the completion of the peer's receive causes the notification that the peer requested
+    /// by CompletionQueue::request_notify(true). If the message takes no receive, the option has no
+    /// effect.
     bool solicited = false;
     bool fence = false;  // true: the work begins when all earlier Reads and Atomics have ended
 };
 
 /// The part of a region that peers may use by the key of a window: see QueuePair::bind.
 struct WindowBind {
-    std::uint64_t address = 0;  // of the first byte: MemoryRegion::address() plus an offset
+    std::uint64_t address = 0;  // of the first byte: MemoryRegion::address plus an offset
     std::uint64_t length = 0;   // bytes; 0, for type 1 only: peers may use nothing by this window
     Access peer = {};           // the rights of peers; local_write and window_bind mean nothing
     bool zero_based = false;    // true: peers name the first byte by address 0; not for type 1
