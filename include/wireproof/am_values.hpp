@@ -20,7 +20,7 @@ namespace wireproof::am {
 enum class Status : std::uint8_t {
     ok,
     would_block,   // there is no room now, and nothing was queued: call poll(), then call again
-    too_long,      // a message of more than message_max() bytes, or a transfer of more than 2^62
+    too_long,      // the message has more than message_max() bytes, or the transfer more than 2^62
     not_allowed,   // the call is not allowed here, or not with this argument: see the call
     no_such_peer,  // no peer has this number, or the address of the peer is not known yet
     peer_lost,     // the session with the peer ended: nobody knows whether the message arrived
@@ -38,7 +38,7 @@ enum class Status : std::uint8_t {
 class WIREPROOF_EXPORT Words {
 public:
     explicit Words(std::span<const std::byte> bytes) : bytes_(bytes) {}
-    /// The number of whole words. The peer chooses it.
+    /// The number of whole words. The peer chooses this number.
     std::size_t size() const { return bytes_.size() / 4; }
     /// The word at `index`; 0 if the message has fewer words.
     std::uint32_t operator[](std::size_t index) const;
@@ -63,7 +63,8 @@ public:
     /// handler has returned. It is empty if the message is a request or a reply, or if the store
     /// has 0 bytes.
     std::span<std::byte> memory() const { return memory_; }
-    /// The `argument` that the peer gave to store(). 0 if the message is a request or a reply.
+    /// The `argument` that the peer gave to store() or store_async(). 0 if the message is a request
+    /// or a reply.
     std::uint32_t argument() const { return argument_; }
 
     /// Sends a reply with these bytes or words. The reply runs `handler` at the peer. The call
@@ -88,8 +89,8 @@ private:
     std::uint32_t argument_ = 0;
 };
 
-/// A function that the Endpoint runs for each message that names its number. It runs in the thread
-/// that calls the Endpoint. It may throw: see "Exceptions" at Endpoint.
+/// A function with a number. The Endpoint runs it for each message that names this number, in the
+/// thread that calls the Endpoint. The function may throw: see "Exceptions" at Endpoint.
 using Handler = std::function<void(const Message&)>;
 /// A callback of store_async() or get_async(). When the transfer has ended, the Endpoint calls the
 /// Done once, inside a call that polls. From then on the bytes of the transfer are the caller's
@@ -176,11 +177,11 @@ struct Options {
     /// 65,536 nodes.
     ///
     /// On shared memory, for processes of one host: "shm:NAME" for each node, with one NAME for all
-    /// of them. If NAME has no '/', the job makes no file. If NAME has a '/', each node listens at
-    /// a path: node 0 at NAME.0, node 1 at NAME.1, and so on. Use a '/' for containers that share a
-    /// folder. At most 256 nodes. The Endpoint takes one file descriptor for each peer, and two for
-    /// each block of memory that Endpoint::allocate returned. If a peer allocates such a block and
-    /// registers it for this node, this Endpoint takes one or two more.
+    /// of them. If NAME has no '/', the job makes no file. If NAME has a '/', each node makes a
+    /// socket file: node 0 makes NAME.0, node 1 makes NAME.1, and so on. Use a '/' for containers
+    /// that share a folder. At most 256 nodes. The Endpoint takes one file descriptor for each
+    /// peer, and two for each block of memory that Endpoint::allocate returned. If a peer allocates
+    /// such a block and registers it for this node, this Endpoint takes one or two more.
     std::vector<std::string> peers;
     std::size_t self = 0;   // the number of this node: an index of `peers`
     std::uint64_t job = 0;  // the same in all nodes; frames of another job are dropped and counted
@@ -224,7 +225,7 @@ struct Rights {
 /// - out_of_sequence: an earlier frame is missing, and there is no room to keep this one.
 /// - stale: the number of the frame is not in the window.
 /// - corrupt: the checksum of the frame is wrong.
-/// - malformed: these bytes are no frame of this protocol.
+/// - malformed: the bytes are no frame of this protocol.
 /// - foreign: the frame is of another session, node or job.
 /// - refused: there is no room for the frame now.
 inline constexpr std::array<std::string_view, 10> verdict_names = {
@@ -248,7 +249,7 @@ struct PeerCounters {
     std::uint64_t sessions = 0;           // sessions that began
     std::uint64_t unhandled_replies = 0;  // received replies for which this node has no handler
     std::uint64_t unsent = 0;             // frames that the operating system did not send
-    std::uint64_t refused = 0;            // calls that found no free set: Options::active_peers
+    std::uint64_t refused = 0;            // calls that found no free set, see Options::active_peers
 };
 
 }  // namespace wireproof::am

@@ -8,7 +8,7 @@
 // threads may use different Devices at the same time. Any thread may call Device::open. While one
 // thread uses a Device, any other thread may call its wake(). If the library was built with
 // assertions, most calls look for a second thread inside the same Device, and end the program if
-// there is one. The library starts no thread: work makes progress only inside polls and waits.
+// there is one. The library starts no thread: work makes progress only inside calls that poll.
 //
 // Blocking: a call blocks only if its comment says so. A call that blocks polls the Device until it
 // returns. A `limit` below 0 counts as 0, and one above 30 days as 30 days. Only three kinds of

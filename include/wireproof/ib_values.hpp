@@ -45,7 +45,7 @@ namespace wireproof::ib {
 /// The result of a call. If it is not `ok`, the call has changed nothing.
 enum class [[nodiscard]] Status : std::uint8_t{
     ok,
-    queue_full,  // there is no room until earlier work completes: poll, then call again
+    queue_full,  // there is no room until earlier work completes: call Device::poll, then try again
     /// From QueuePair::connect: the queue pair was connected before, or has failed. From other
     /// calls: the queue pair is not connected yet.
     wrong_state,
