@@ -46,12 +46,13 @@ using wireproof::Result;
 ///   not_allowed.
 /// All other calls are allowed there. The condition of wait() may make all calls except close().
 ///
-/// Sessions: a session of two nodes begins when one of them sends to the other. It ends when the
-/// peer is lost: see PeerLost. A peer that has never answered is lost after Options::peer_timeout,
-/// too. When a peer is lost, the Endpoint calls the `done` of each open transfer with peer_lost.
-/// After that it calls the report of on_peer_lost(). Until then, request(), store_async() and
-/// get_async() to the peer return would_block. From the report on, the caller may send to the peer
-/// again: this begins a new session. Handlers and registered memory stay.
+/// Sessions: a session of two nodes begins when one of them sends to the other. The session ends
+/// when the peer is lost: see PeerLost. A peer that has never answered is lost after
+/// Options::peer_timeout, too. When a peer is lost, the Endpoint calls the `done` of each open
+/// transfer with peer_lost. After that it calls the report of on_peer_lost(). Until then,
+/// request(), store_async() and get_async() to the peer return would_block. From the report on, the
+/// caller may send to the peer again: this begins a new session. Handlers and registered memory
+/// stay.
 ///
 /// Memory: request() and reply() copy the bytes of the message before they return. The caller lends
 /// the bytes of a transfer (`source` or `destination`) to the Endpoint until store() or get()
@@ -256,8 +257,8 @@ public:
     /// the number that register_memory() returned. The overload with `peer` also works for memory
     /// that is registered for each peer: the other peers can still reach it. ok: `peer`, or each
     /// peer, cannot reach the memory any more. would_block: a transfer uses the memory, or a peer
-    /// may still reach it: call poll(), then call again. not_allowed: there is no such
-    /// registration. Also no_such_peer. If a store of a peer is under way, the store may end with
+    /// may still reach it: call poll(), then call again. not_allowed: there is no registration at
+    /// `address`. Also no_such_peer. If a store of a peer is under way, the store may end with
     /// forbidden although its bytes are in place.
     [[nodiscard]] Status unregister_memory(std::size_t peer, std::uint64_t address);
     [[nodiscard]] Status unregister_memory(std::uint64_t address);
@@ -268,10 +269,10 @@ public:
     /// events it handled. The end of a transfer is an event, for example. Inside a handler or a
     /// callback it does nothing and returns 0.
     ///
-    /// The call continues while it finds more frames. It ends all the same: a peer that has sent a
-    /// window of messages needs acknowledgements before it sends more, and the call sends them only
-    /// after it has handled the frames. A result of 0 does not mean that nothing more waits. Before
-    /// the program sleeps, it must call arm().
+    /// The call continues while it finds more frames. But it ends: a peer that has sent a window of
+    /// messages needs acknowledgements before it sends more, and the call sends them only after it
+    /// has handled the frames. A result of 0 does not mean that nothing more waits. Before the
+    /// program sleeps, it must call arm().
     ///
     /// A poll may hold back requests, stores and gets that the program made since the last poll. A
     /// later poll then sends more of them together. A poll holds them back only if both conditions

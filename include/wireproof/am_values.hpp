@@ -197,9 +197,9 @@ struct Options {
     bool trust_payload = false;
     /// To how many peers this node may send requests, stores and gets at once, 1 to 65,535. Each of
     /// these peers has a set of windows and send buffers, about 1 MiB, until the traffic with this
-    /// peer has ended. The Endpoint has further sets, one eighth of this number, for peers that
-    /// only send requests, stores and gets to this node. A peer without a set takes about 6 KiB. If
-    /// a peer needs a set and none is free:
+    /// peer has ended. The Endpoint has more sets, one eighth of this number, for peers that only
+    /// send requests, stores and gets to this node. A peer without a set takes about 6 KiB. If a
+    /// peer needs a set and none is free:
     /// - request(), store_async() and get_async() to the peer return would_block.
     /// - store() and get() to the peer wait until a set is free.
     /// - A message from the peer stays at the peer until a set is free.

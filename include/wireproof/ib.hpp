@@ -6,9 +6,9 @@
 //
 // Threads: one thread at a time may use a Device and the objects that were made from it. Different
 // threads may use different Devices at the same time. Any thread may call Device::open. While one
-// thread uses a Device, any other thread may call its wake(). If the library was built with
-// assertions, most calls look for a second thread inside the same Device, and end the program if
-// there is one. The library starts no thread: work makes progress only inside calls that poll.
+// thread uses a Device, any other thread may call wake() of this Device. If the library was built
+// with assertions, most calls look for a second thread inside the same Device, and end the program
+// if there is one. The library starts no thread: work makes progress only inside calls that poll.
 //
 // Blocking: a call blocks only if its comment says so. A call that blocks polls the Device until it
 // returns. A `limit` below 0 counts as 0, and one above 30 days as 30 days. Only three kinds of
@@ -269,7 +269,7 @@ public:
     /// smaller of the two path MTUs. This side will have at most `peer.responder_resources` Reads
     /// and Atomics outstanding. Returns:
     /// - ok or closed;
-    /// - bad_contact: a value of `peer` is not valid, or its address is of the other IP version;
+    /// - bad_contact: a value of `peer` is not valid, or its address has another IP version;
     /// - wrong_state: the queue pair was connected before, or has failed;
     /// - not_supported: the queue pair is for datagrams.
     Status connect(const Contact& peer);
@@ -362,9 +362,9 @@ public:
                         std::uint64_t expected, std::uint64_t desired,
                         const WorkOptions& options = {});
 
-    // The next two calls post work that sends no packet. It runs in order with the other posted
-    // work. The caller does not destroy `window` or `region` before the work has completed. Not for
-    // datagrams.
+    // The next two calls post work that sends no packet. This work runs in order with the other
+    // posted work. The caller does not destroy `window` or `region` before the work has completed.
+    // Not for datagrams.
 
     /// Ends the key of `window`, and gives `window` a new key. By the new key, peers may use the
     /// part of `region` that the argument `bind` names. In each of these cases, the work completes
@@ -427,8 +427,8 @@ private:
 };
 
 /// Receives the requests for connections to one service of a Device. It keeps at most 1024 requests
-/// until the program takes them. It refuses further requests. Its destructor refuses the requests
-/// that it still keeps. If a service has no Listener, the Device refuses all requests.
+/// until the program takes them, and refuses more. Its destructor refuses the requests that it
+/// still keeps. If a service has no Listener, the Device refuses all requests.
 class WIREPROOF_EXPORT Listener {
 public:
     /// Failure: this service has a listener on this Device already, or the Device is closed.

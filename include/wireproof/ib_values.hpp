@@ -183,10 +183,9 @@ public:
     /// `host` is numeric, as DeviceOptions::address. `queue_pair` is the number of the receiving
     /// queue pair, 24 bits. `qkey` is its Q_Key: see QueuePairOptions::qkey. If the highest bit of
     /// `qkey` is set, a datagram carries the Q_Key of the sending queue pair instead. The call does
-    /// not block, and it sends no packet.
-    /// Failure: `queue_pair` has more than 24 bits; `host` is not numeric, is of the other IP
-    /// version, or is no address of one host (a multicast address, for example); or the Device is
-    /// closed.
+    /// not block, and it sends no packet. Failure: `queue_pair` has more than 24 bits; `host` is
+    /// not numeric, has another IP version than the Device, or is no address of one host (a
+    /// multicast address, for example); or the Device is closed.
     static Result<AddressHandle> create(const Device& device, std::string_view host,
                                         std::uint32_t queue_pair, std::uint32_t qkey);
     /// Asks `host` which queue pair takes the datagrams of `service`. The name of this exchange is
