@@ -72,8 +72,9 @@ using wireproof::Result;
 /// and arm() return true, and next_timeout() returns nanoseconds::max().
 ///
 /// Moves: a handler, a callback or the condition of wait() may move the Endpoint whose call runs
-/// this function. The new Endpoint then continues the call. If the function destroys this Endpoint,
-/// or assigns another Endpoint to it, the program ends with one line on standard error.
+/// this function. The new Endpoint then continues the call. The function must not destroy the
+/// Endpoint whose call runs it, and must not assign another Endpoint to it: the program then ends
+/// with one line on standard error.
 ///
 /// fork: in a child process the Endpoint is closed. The socket and the rings in shared memory
 /// belong to the parent. The child may destroy the Endpoint or exit: no callback runs then. If the
@@ -246,8 +247,8 @@ public:
     /// has returned ok or the Endpoint has ended. Returns the address by which peers name the first
     /// byte. `memory` may have 0 bytes: it then permits stores and gets of 0 bytes. Failure:
     /// - no peer has this number;
-    /// - `memory` overlaps memory that is registered already for this peer, or for any peer if
-    ///   there is no `peer` (0 bytes count as 1 byte here);
+    /// - `memory` overlaps memory that is registered already for this peer; in the overload without
+    ///   `peer`, for any peer (0 bytes count as 1 byte here);
     /// - an earlier registration at this address has not ended yet: unregister_memory() returned
     ///   would_block.
     [[nodiscard]] Result<std::uint64_t> register_memory(std::size_t peer,
@@ -269,10 +270,10 @@ public:
     /// events it handled. The end of a transfer is an event, for example. Inside a handler or a
     /// callback it does nothing and returns 0.
     ///
-    /// The call continues while it finds more frames. But it ends: a peer that has sent a window of
-    /// messages needs acknowledgements before it sends more, and the call sends them only after it
-    /// has handled the frames. A result of 0 does not mean that nothing more waits. Before the
-    /// program sleeps, it must call arm().
+    /// The call ends when it finds no more frames. Peers cannot keep it busy with messages: after a
+    /// window of messages a peer waits for an acknowledgement, and the call sends acknowledgements
+    /// at its end. A result of 0 does not mean that nothing more waits. Before the program sleeps,
+    /// it must call arm().
     ///
     /// A poll may hold back requests, stores and gets that the program made since the last poll. A
     /// later poll then sends more of them together. A poll holds them back only if both conditions

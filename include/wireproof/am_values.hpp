@@ -138,7 +138,7 @@ struct WIREPROOF_EXPORT PeerLost {
     /// The messages and transfers that had not ended, in this order:
     /// - requests, stores and gets that the peer had not acknowledged, in the order of sending;
     /// - replies, in the order of sending;
-    /// - stores and gets whose packets the peer had acknowledged so far.
+    /// - stores and gets that the peer had acknowledged in part.
     std::vector<Undelivered> undelivered;
 
     /// The report as one line without a newline: "node 1 is silent", "node 1 is unreachable:

@@ -415,9 +415,9 @@ struct QueuePairOptions {
     std::size_t pieces = 4;     // pieces of one receive, 1 to 32; for datagrams 1 to 31
     std::size_t inlined = 64;   // bytes of one inline call; 0 to 4096
     // The next two options limit the outstanding Reads and Atomics of reliable queue pairs, 1 to 16
-    // each. A Read or an Atomic is outstanding from its first packet until its answer has come. For
-    // its own ones, this side obeys two limits: its initiator_depth, and the responder_resources of
-    // the peer. The smaller limit decides.
+    // each. A Read or an Atomic is outstanding from its first packet until its answer has come. The
+    // Reads and Atomics of this side have two limits: its initiator_depth, and the peer's
+    // responder_resources. The smaller limit decides.
     std::size_t initiator_depth = 16;      // for the Reads and Atomics of this side
     std::size_t responder_resources = 16;  // for the Reads and Atomics of the peer: see Contact
     /// What the peer may do through this queue pair. A Write, a Read or an Atomic of the peer needs
@@ -430,10 +430,10 @@ struct QueuePairOptions {
     std::uint32_t qkey = 0x01234567;
 
     // The last four options are for reliable queue pairs. A queue pair of this library uses only
-    // its own options. A peer that does not use this library may also use options of this side, for
-    // the packets that the peer sends. It learns them from connection management: the request of
+    // its own options. Connection management also tells the peer some of them: the request of
     // QueuePair::connect to a service carries ack_timeout, retry_count and rnr_retry_count, and the
-    // answer of ConnectionRequest::accept carries rnr_retry_count.
+    // answer of ConnectionRequest::accept carries rnr_retry_count. A peer that does not use this
+    // library may use these values for its own packets.
     //
     // InfiniBand has a fixed list of times for ack_timeout, and another list for min_rnr_timer. If
     // a value is not in the list, the queue pair uses the next longer time of the list.
