@@ -1,6 +1,6 @@
-// Everything that can happen to the first frames of small worlds: each is delivered, lost,
-// repeated, swapped with the next one or damaged, in every combination; after them the wire is
-// perfect. Every run must deliver everything exactly once, in order, at a bounded cost.
+// Tries all combinations of fates for the first frames of small worlds. A frame is delivered, lost,
+// repeated, swapped with the next frame or damaged. The wire carries all later frames without
+// fault. Each run must deliver each message exactly once, in order, at a bounded cost.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -29,7 +29,7 @@ Operation get(std::size_t bytes) {
     return {.what = Operation::What::get, .bytes = bytes};
 }
 
-// Chunks have 64 bytes: 100 are two chunks, the last packet is short.
+// A chunk has 64 bytes. So 100 bytes are two chunks, and the last packet is short.
 std::vector<Case> cases() {
     return {
         {"requests and replies",

@@ -1,5 +1,6 @@
-// SP AM as shipped on a wire that loses, damages, repeats and reorders frames: so many faults in
-// all, wherever they fall, because each lets the round grow and with it the number of states.
+// SP AM as shipped on a wire that loses, damages, repeats and reorders frames. A limit holds for
+// the faults of one world, because each fault can raise the round and so adds states. The faults
+// may hit any frames.
 #include "tests/exhaustive/search_report.hpp"
 
 #include "wireproof/lab/search/search_am.hpp"
@@ -72,7 +73,7 @@ TEST_P(AmSearchTest, AChunkIsSafeAndLive) {
                    bad_wire(3, 2));
 }
 
-// One store in its OPEN alone, one with a chunk besides.
+// `in_open` fits in its OPEN. `begun` also needs a chunk.
 TEST_P(AmSearchTest, StoresThatBeginInTheirOpenAreSafeAndLive) {
     am::Config opening = config(3);
     opening.open_bytes = opening.data_max() - am::OpenBody::size;
@@ -86,7 +87,8 @@ TEST_P(AmSearchTest, StoresThatBeginInTheirOpenAreSafeAndLive) {
     }
 }
 
-// AM-47: of a handler that is not there, and of memory without the right, with bytes and without.
+// AM-47: the peer has no such handler, or its memory does not give the right. The transfers are
+// tried with and without bytes.
 TEST_P(AmSearchTest, RefusedTransfersEndWithTheirReason) {
     am::Config opening = config(3);
     opening.open_bytes = opening.data_max() - am::OpenBody::size;
@@ -112,7 +114,7 @@ TEST_P(AmSearchTest, AGetIsSafeAndLive) {
     expect_to_hold("a get of two chunks and a request", 3, {{{get, one_way}, {}}}, bad_wire(2, 2));
 }
 
-// Timers that end before the answer could come.
+// Timers may expire before the answer can arrive.
 TEST_P(AmSearchTest, HastyTimersAreSafeAndLive) {
     SearchSetting setting = bad_wire(2, 2);
     setting.early_timers = true;

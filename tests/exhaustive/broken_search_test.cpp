@@ -1,5 +1,6 @@
-// Engines broken on purpose, by a figure or by what happens to their frames, and what the search
-// says of each. Beside each stands that the engine as shipped is not refuted by the same question.
+// Engines that are broken on purpose, by a wrong setting or by a change of their frames. The search
+// must find each defect. In most tests the same search must also find no defect in the engine as
+// shipped.
 #include "tests/exhaustive/search_report.hpp"
 
 #include "wireproof/lab/search/search_am.hpp"
@@ -45,7 +46,7 @@ TEST(BrokenPcie, AWindowOfTheWholeCircleDeliversAnOldTlpForANewOne) {
     expect_refuted("window 4 of 4", search, SearchVerdict::broken, another_message);
 }
 
-// The receiver as a pest: what it should acknowledge it complains of.
+// The receiver sends a Nak where it should send an Ack.
 TEST(BrokenPcie, ANakForEveryTlpReplaysWithoutReason) {
     const PcieTampering pest{
         .leaving = dllps([](pcie::Dllp dllp) { return pcie::Dllp::nak(dllp.number()); })};
@@ -57,7 +58,8 @@ TEST(BrokenPcie, ANakForEveryTlpReplaysWithoutReason) {
     expect_holds("as shipped", shipped);
 }
 
-/// Duplicates from more than `known` behind are taken for TLPs ahead, of a modulus of 6.
+/// The receiver takes a duplicate that is more than `known` numbers behind for a TLP that is ahead.
+/// The modulus is 6.
 PcieTampering narrow_duplicates(std::uint32_t known) {
     return {.arriving = [known](const pcie::Link& engine, Bytes frame) {
         if (!pcie::starts_with(frame, pcie::Symbol::stp)) return true;
@@ -72,13 +74,14 @@ PcieTampering narrow_duplicates(std::uint32_t known) {
     }};
 }
 
-// PCIE-14, PCIE-33: they draw a Nak at most, and not even that while one is scheduled.
+// PCIE-14, PCIE-33: such duplicates cause at most one Nak, and none while a Nak is scheduled.
 TEST(BrokenPcie, WithoutADuplicateWindowTheLinkStopsForEver) {
     PcieSearch search(pcie_search_config(2, 6), {.messages = 4}, {}, narrow_duplicates(0));
     expect_refuted("no duplicates known", search, SearchVerdict::stuck, never_finishes);
 }
 
-// PCIE-36: a replay ends with the last TLP, which is known; so the link lives, at a price.
+// PCIE-36: a replay ends with the last TLP, and the receiver recognises that one as a duplicate.
+// So the link continues, but replays more than necessary.
 TEST(BrokenPcie, ANarrowerDuplicateWindowReplaysWithoutReason) {
     const SearchSetting one_fault{.faults = 1, .replays_per_fault = 1};
     const pcie::Config config = pcie_search_config(2, 6);
@@ -88,7 +91,7 @@ TEST(BrokenPcie, ANarrowerDuplicateWindowReplaysWithoutReason) {
     expect_holds("as shipped", shipped);
 }
 
-// REPLAY_TIMER would hide it: so ask who had to wait for a timer.
+// REPLAY_TIMER repairs the loss, too. So the test counts how often an end had to wait for a timer.
 TEST(BrokenPcie, IgnoredNaksWaitForTheTimer) {
     const PcieTampering deaf{
         .arriving = dllps([](pcie::Dllp dllp) { return pcie::Dllp::ack(dllp.number()); })};
@@ -106,7 +109,7 @@ TEST(BrokenHippi, AWindowOfTheWholeCircleDeliversAnOldUnitForANewOne) {
     expect_refuted("window 3 of 3", search, SearchVerdict::broken, another_message);
 }
 
-// HIPPI-7.
+// HIPPI-7
 TEST(BrokenHippi, RseqOf255TakenAsANumberFreesWhatWasNotDelivered) {
     const HippiTampering literal{.arriving =
                                      controls([](const hippi::Link&, hippi::Control& control) {
@@ -131,7 +134,8 @@ TEST(BrokenHippi, IgnoredNoticesWaitForTheTimer) {
     EXPECT_EQ(expect_holds("as shipped", shipped).waits_to_finish, 0U);
 }
 
-// HIPPI-21: each number goes back twice at most, whatever is lost.
+// HIPPI-21: with the literal rule the receiver sends a number back at most twice, even if both
+// copies are lost.
 TEST(BrokenHippi, TheLiteralRuleLivelocksOnceBothCopiesAreLost) {
     hippi::Config config = hippi_search_config(2, 5);
     config.duplicates = hippi::Duplicates::literal;
@@ -148,7 +152,7 @@ TEST(BrokenHippi, TheLiteralRuleLivelocksOnceBothCopiesAreLost) {
     expect_holds("re_arm", re_armed);
 }
 
-// HIPPI-31, also HippiLink.ANeedlessReplayEchoesWithoutEndWithTheOtherRules.
+// HIPPI-31; see also HippiLink.ANeedlessReplayEchoesWithoutEndWithTheOtherRules.
 TEST(BrokenHippi, ReArmingEchoesAfterOneNeedlessReplay) {
     const SearchSetting early_timer{
         .in_flight = 3, .faults = 1, .lose = false, .damage = false, .replays_per_fault = 1};
@@ -172,7 +176,7 @@ TEST(BrokenAm, AWindowOfTheWholeCircleDeliversAnOldRequestForANewOne) {
     expect_refuted("window 4 of 4", search, SearchVerdict::broken, "another request");
 }
 
-// RC-4: nothing less than a requester that believes such an acknowledgement shows it.
+// RC-4: only a requester that accepts such an acknowledgement shows this defect of the responder.
 TEST(BrokenIb, AnAckThatNamesAReadWhoseAnswerWasLostCompletesItWithoutData) {
     using proto::ib::Request;
     const SearchSetting two_lost{.faults = 2, .damage = false, .early_timers = false};

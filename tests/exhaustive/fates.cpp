@@ -15,13 +15,13 @@ struct Frame {
     bool damaged = false;
 };
 
-// Bits have flipped, and the checksum tells.
+// Flips bits and marks the frame as damaged, as after a check with a checksum.
 void damage(Frame& frame) {
     frame.damaged = true;
     for (std::size_t i = 4; i < frame.bytes.size(); i += 3) frame.bytes[i] ^= std::byte{1};
 }
 
-/// One direction.
+/// The frames on the way in one direction.
 class Road {
 public:
     void send(const Frame& frame, std::uint64_t now, Fate fate) {
@@ -39,7 +39,7 @@ public:
     }
 
     std::optional<Frame> take(std::uint64_t now) {
-        if (held_ && now >= held_until_) release(now);  // nothing followed it
+        if (held_ && now >= held_until_) release(now);  // no later frame came
         if (flying_.empty() || flying_.front().due > now) return std::nullopt;
         const Frame frame = flying_.front().frame;
         flying_.pop_front();
@@ -66,7 +66,7 @@ private:
 
 struct Run {
     std::array<lab::AmEnd, 2> ends;
-    FateCode code;  // of the frames that are still to leave
+    FateCode code;  // for the frames that the ends have not sent yet
     std::uint64_t faults = 0;
     std::string violation{};
 
@@ -95,7 +95,7 @@ struct Run {
         return fate;
     }
 
-    /// One frame a tick and direction, until all is done.
+    /// Sends at most one frame in each direction in each tick, until both ends are done.
     void go() {
         std::array<Road, 2> roads;  // by sender
         for (std::uint64_t now = 1; now < ticks_max; ++now) {
@@ -118,7 +118,7 @@ struct Run {
         check(false, "not finished after " + std::to_string(ticks_max) + " ticks");
     }
 
-    // AM-38, AM-53: a resend begins for a fault, a keep-alive or a refusal, and for nothing else.
+    // AM-38, AM-53: only a fault, a keep-alive or a refusal may start a retransmission.
     void check_cost() {
         for (std::size_t node = 0; node < 2; ++node) {
             const am::Stats& own = ends[node].stats();

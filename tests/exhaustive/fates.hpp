@@ -1,5 +1,5 @@
-// One run of a small world in which the first frames each way meet the fates that a number spells,
-// and all later ones a perfect wire.
+// One run of a small world. A number gives the fates of the first frames of each sender. The wire
+// carries all later frames without fault.
 #pragma once
 
 #include <array>
@@ -13,15 +13,16 @@ namespace wireproof::tiny {
 enum class Fate : std::uint8_t { delivered, lost, repeated, swapped, damaged };
 inline constexpr std::uint64_t fates = 5;
 
-/// A digit to the base of `fates` a frame, in the order in which frames of fate leave.
+/// The fates of the first frames. `digits` has one digit to the base `fates` for each of these
+/// frames, in the order in which the ends send them. The first frame takes the lowest digit.
 struct FateCode {
-    std::array<std::uint64_t, 2> frames{};  // whose fate it says, by sender
+    std::array<std::uint64_t, 2> frames{};  // frames that have a digit, by sender
     std::uint64_t digits = 0;
 
     std::string spelled() const;
 };
 
-/// The promise that was broken; empty: none.
+/// Returns the promise that was broken; empty: none.
 std::string run_with_fates(const std::array<lab::AmEnd, 2>& fresh, const FateCode& code);
 
 }  // namespace wireproof::tiny

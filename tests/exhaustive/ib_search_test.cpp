@@ -1,5 +1,5 @@
-// UC and RC as shipped, in every small world: packets are lost, damaged, repeated and reordered
-// wherever they are, so often in all. RC does everything exactly once, or ends in error; UC
+// UC and RC as shipped, in small worlds. The wire loses, damages, repeats and reorders any packets,
+// up to a number of faults for each world. RC does all work exactly once, or ends in error. UC
 // delivers whole messages, in order and at most once.
 #include "tests/exhaustive/search_report.hpp"
 
@@ -59,7 +59,8 @@ TEST(UcSearch, DuplicationAloneLosesNothing) {
     expect_to_hold("UC, repeated packets", task, setting);
 }
 
-// The rule is there for a reason: as Soft-RoCE does it, a repeated Only is another message.
+// This test shows why the rule exists. Without it, as in Soft-RoCE, a repeated Only packet is
+// delivered as another message.
 TEST(UcSearch, WithoutDropBehindAMessageIsDeliveredTwice) {
     IbTask task = uc({small_send, small_send});
     task.uc_drop_behind = false;
@@ -101,7 +102,8 @@ TEST(RcSearch, WaitsForReceivesThatArePostedLate) {
     expect_to_hold("RC, late receives, 2 faults", rc({large_send, write_immediate}), setting);
 }
 
-// RC-1, RC-25: two messages that arrive at once show what may be held from then on.
+// RC-1, RC-25: two messages that arrive together show the responder how many are outstanding. From
+// then on it may hold acknowledgements.
 TEST(RcSearch, AcksThatAreHeldLoseNothing) {
     IbTask task = rc({small_send, small_write, small_send, small_send});
     const auto states = expect_to_hold("RC, four sends, 2 faults", task, bad_wire(3, 2));
@@ -127,7 +129,7 @@ TEST(RcSearch, TimersMayEndBeforeAnAnswerCanCome) {
     expect_to_hold("RC, hasty timers, 2 faults", rc({large_send, small_read, fetch_add}), setting);
 }
 
-// RC-1, RC-10: never both, never neither.
+// RC-1, RC-10: the work ends either well or in error, never in both ways and never in neither.
 TEST(RcSearch, EndsWellOrInErrorWhenMoreIsLostThanRetriesRepair) {
     IbTask task = rc({large_send, fetch_add, small_read});
     task.retry_count = 1;
@@ -135,7 +137,7 @@ TEST(RcSearch, EndsWellOrInErrorWhenMoreIsLostThanRetriesRepair) {
     expect_to_hold("RC, one retry, 4 faults", task, bad_wire(2, 4));
 }
 
-// What exactly-once hides.
+// Delivery exactly once does not show needless recoveries, so this test limits them.
 TEST(RcSearch, AFaultIsWorthOneRecovery) {
     SearchSetting setting = bad_wire(3, 2);
     setting.repeat = setting.overtake = false;
@@ -151,7 +153,7 @@ void expect_soft_roce_to_hold(const std::string& what, const IbTask& task,
 }
 
 // RC-4, RC-25: Linux's Soft-RoCE completes a Read or an Atomic when an acknowledgement names it,
-// whether or not its answer has come.
+// even if the answer has not arrived.
 TEST(SoftRoceSearch, NoAcknowledgementNamesAReadOrAnAtomicWhoseAnswerMayBeLost) {
     expect_soft_roce_to_hold("a read among sends, 3 faults",
                              rc({large_send, large_read, small_send}), bad_wire(3, 3));
@@ -176,8 +178,8 @@ TEST(SoftRoceSearch, NorOneOfAResponderThatNoLongerKeepsTheRead) {
     expect_soft_roce_to_hold("one resource for two, 3 faults", task, bad_wire(2, 3));
 }
 
-// The responder after the sixth Read is as it was after the second, but for the key that it would
-// answer again by.
+// PSNs wrap after four packets. So after the sixth Read the responder is in the state that it had
+// after the second, except for the key that it needs to answer the Read again.
 TEST(RcSearch, ReadsByAnotherKeyAreAnotherStateWhenPsnsComeAround) {
     constexpr IbCall other_key{Request::read, 8, 1};
     IbTask task = rc({small_read, small_read, small_read, small_read, small_read, other_key});
@@ -187,7 +189,8 @@ TEST(RcSearch, ReadsByAnotherKeyAreAnotherStateWhenPsnsComeAround) {
                    {.in_flight = 1, .faults = 2, .damage = false, .early_timers = false});
 }
 
-// The search asks an end once for all worlds in which it has the same fingerprint.
+// The search treats ends with equal fingerprints as equal. This test checks that they behave the
+// same.
 TEST(IbSearchTest, EqualFingerprintsHaveEqualFutures) {
     SearchSetting setting = bad_wire(3, 2);
     setting.doubt = true;

@@ -1,4 +1,4 @@
-// The same promises in larger worlds, too large for sanitizers.
+// The promises of ib_search_test.cpp in larger worlds. These are too large for sanitizers.
 #include "tests/exhaustive/search_report.hpp"
 
 #include "wireproof/lab/search/search_ib.hpp"

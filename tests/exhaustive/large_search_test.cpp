@@ -1,4 +1,5 @@
-// Windows 3 and 4 of both links: millions of states. SP AM's are smaller (am_search_test.cpp).
+// Searches of both links with windows of 3 and 4: millions of states. The searches of SP AM are
+// smaller (am_search_test.cpp).
 #include "tests/exhaustive/search_report.hpp"
 
 #include "wireproof/lab/search/search_link.hpp"

@@ -1,5 +1,5 @@
-// Both link engines as shipped, in every small world that can be searched in a moment. Frames are
-// lost and damaged and timers end early as often as they like, unless a world counts faults.
+// Both link engines as shipped, in small worlds whose search takes only moments. The wire loses and
+// damages frames and timers expire early without limit, except where a search limits the faults.
 #include "tests/exhaustive/search_report.hpp"
 
 #include "wireproof/lab/search/search_link.hpp"
@@ -46,7 +46,8 @@ TEST(PcieSearch, CreditsHoldBackAndNeverForEver) {
     expect_holds("window 2 of 6, 1 credit, 3 faults", search);
 }
 
-// PCIE-37: whatever is lost, both sides come up, and no answer is answered for ever.
+// PCIE-37: both sides come up for each pattern of losses, and the ends do not answer each other's
+// answers for ever.
 TEST(PcieSearch, ComesUpWhateverIsLost) {
     PcieSearch search(pcie_config(1), coming_up, {.in_flight = 1});
     expect_holds("start-up", search);
@@ -69,7 +70,7 @@ TEST(HippiSearch, IsSafeAndLiveBothWays) {
     expect_holds("window 1 of 3, 3 faults", search);
 }
 
-// The comparison paper's rule takes RSEQ from units in order only.
+// The rule of the comparison paper uses the RSEQ only of units that arrive in order.
 TEST(HippiSearch, IsSafeAndLiveWithRseqOfAnyGoodUnit) {
     hippi::Config config = hippi_config(1);
     config.rseq_any_good = true;
@@ -77,7 +78,7 @@ TEST(HippiSearch, IsSafeAndLiveWithRseqOfAnyGoodUnit) {
     expect_holds("window 1 of 3, 3 faults", search);
 }
 
-// Else one notice's guard lasts until the timer ends.
+// With the other configurations the guard of a notice lasts until the timer expires.
 TEST(HippiSearch, IsSafeAndLiveHoweverSoonTheGuardEnds) {
     hippi::Config config = hippi_config(2);
     config.loop = Duration();
@@ -88,7 +89,7 @@ TEST(HippiSearch, IsSafeAndLiveHoweverSoonTheGuardEnds) {
     expect_holds("window 2 of 5, no guard", unguarded);
 }
 
-// HIPPI-5: only the last number is surely a duplicate.
+// HIPPI-5: with such a window, the receiver can recognise only the last number as a duplicate.
 TEST(HippiSearch, IsSafeAndLiveWithAWindowOneLessThanTheModulus) {
     HippiSearch search(hippi_search_config(2, 3), forth(7), {});
     expect_holds("window 2 of 3", search);
@@ -106,9 +107,9 @@ TEST(HippiSearch, ComesUpWhateverIsLost) {
     expect_holds("start-up", search);
 }
 
-// What exactly-once hides. A lost unit that carried an acknowledgement has both ends replay, and as
-// the answer to the one rides on a duplicate, whose RSEQ the comparison paper does not use, the
-// other again.
+// Delivery exactly once does not show needless replays, so this test limits them. If a unit with an
+// acknowledgement is lost, both ends replay. The answer to one replay travels on a duplicate, and
+// the comparison paper does not use the RSEQ of a duplicate. So the other end replays again.
 TEST(LinkSearch, AFaultIsWorthNoMoreReplaysThanTheRulesSay) {
     PcieSearch pcie(pcie_config(2), forth(6), {.faults = 3, .replays_per_fault = 1});
     expect_holds("pcie, window 2 of 6, 3 faults", pcie);
@@ -124,7 +125,8 @@ TEST(LinkSearch, AFaultIsWorthNoMoreReplaysThanTheRulesSay) {
     expect_holds("hippi6400, both ways, RSEQ of any good unit, 2 faults", any_good);
 }
 
-// The search asks an end once for all worlds in which it has the same fingerprint.
+// The search treats ends with equal fingerprints as equal. This test checks that they behave the
+// same.
 TEST(LinkSearch, EqualFingerprintsHaveEqualFutures) {
     const auto expect_no_doubt = [](const char* what, auto&& search) {
         expect_holds(what, search);

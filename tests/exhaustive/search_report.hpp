@@ -1,5 +1,5 @@
-// Runs a search, prints its figures and keeps them with the test's results. Those that
-// docs/search.md shows are compared with it.
+// Runs a search, prints its figures and records them as properties of the test. Figures that
+// docs/search.md shows are compared with that page.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace wireproof::lab {
 
-/// Searches that the page has a row for, by the name they have here.
+/// Searches that have a row on the page: the name in these tests, then the text of the row.
 inline constexpr std::array<std::pair<const char*, const char*>, 9> documented_searches = {{
     {"UC, any faults, writes", "UC: two Writes, one with immediate, two Sends"},
     {"RC, three sends, 3 faults", "RC: three Sends"},
@@ -58,7 +58,7 @@ std::string told(PairSearch<End>& search, const SearchResult& result) {
     return search_ladder(search.story(result.path), result.circle);
 }
 
-/// Safe, live and searched to the end.
+/// Expects that the search visits all states and finds each state safe and live.
 template <class End>
 SearchResult expect_holds(const std::string& what, PairSearch<End>& search) {
     const SearchResult result = run_and_tell(what, search);
