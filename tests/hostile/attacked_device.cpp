@@ -99,7 +99,7 @@ std::vector<std::pair<std::string, std::uint64_t>> AttackedDevice::received() co
         {"congestion", port.congestion},
     };
     for (std::size_t i = 0; i < port.malformed.size(); ++i) {
-        // A queue pair, or what keeps it from one, answers for those.
+        // These packets are also in the counters of a queue pair, or in a counter above.
         if (static_cast<proto::ib::Malformed>(i) == proto::ib::Malformed::unknown_opcode) continue;
         std::string name(proto::ib::malformed_names[i]);
         std::ranges::replace(name, ' ', '_');
@@ -107,7 +107,7 @@ std::vector<std::pair<std::string, std::uint64_t>> AttackedDevice::received() co
     }
     for (const proto::ib::QueuePairCounter& counter : proto::ib::reception_counters) {
         std::uint64_t packets = sum(counter.count);
-        // Those are in the counter of what became of them.
+        // Resumed packets are also in the counter of what happened to them.
         if (counter.name == "gaps") packets -= sum(&proto::ib::QueuePairCounters::resumed);
         counts.emplace_back(counter.name, packets);
     }

@@ -1,5 +1,5 @@
-// The device that a hostile host attacks: connections to that host, memory in which every byte
-// that it may not write is known, and an honest connection beside it all.
+// The device that a hostile host attacks. It has connections to that host, and memory. The test
+// knows the value of each byte that the host must not write.
 #pragma once
 
 #include <array>
@@ -20,26 +20,28 @@ class AttackedDevice {
 public:
     AttackedDevice(ib::Device::Inside& device, std::uint64_t seed);
 
-    /// Packets for this queue pair are counted, too.
+    /// received() also counts packets for this queue pair.
     void also_count(std::uint32_t number) { queue_pairs_.push_back(number); }
 
     Conversation& add_conversation(proto::ib::Transport transport, std::uint64_t seed);
     std::deque<Conversation>& conversations() { return conversations_; }
     const std::deque<Conversation>& conversations() const { return conversations_; }
 
-    /// What the hostile host is told of, since it may read and write there.
+    /// The memory that the hostile host may read and write. The host knows its address and key.
     proto::ib::Piece open() const { return place(Area::open); }
-    /// What it can only guess.
+    /// Adds all areas and queue pairs to the aims, also those that a real host could only guess.
     void add_aims(HostileAims& aims) const;
 
-    /// In one line; empty: nothing was written that may not be.
+    /// Describes in one line a byte that changed and must not change; empty: there is none.
     std::string check_memory() const;
 
-    /// Datagrams that came or should have, by what became of them; none is in two.
+    /// The number of datagrams for each thing that can happen to them at the device. Each datagram
+    /// is in one of the counts only.
     std::vector<std::pair<std::string, std::uint64_t>> received() const;
 
 private:
-    /// Each area but `open` keeps its bytes; they lie between others that no region shows.
+    /// The bytes of all areas except `open` must not change. A gap that belongs to no region is
+    /// before and after each area.
     enum class Area : std::size_t { open, readable, local, foreign, count };
     static constexpr std::size_t area_size = 16384;
     static constexpr std::uint32_t domain = 1;
@@ -51,10 +53,10 @@ private:
 
     ib::Device::Inside* device_;
     GuardedMemory memory_;
-    std::vector<std::byte> original_;  // of all the memory
+    std::vector<std::byte> original_;  // first contents of all the memory
     std::array<std::uint32_t, static_cast<std::size_t>(Area::count)> keys_{};
     std::deque<Conversation> conversations_;
-    std::vector<std::uint32_t> queue_pairs_;  // their numbers, and others to be counted
+    std::vector<std::uint32_t> queue_pairs_;  // numbers of the queue pairs that received() counts
 };
 
 }  // namespace wireproof::cli

@@ -1,6 +1,6 @@
-// One side of a connection that asks for this and that, without end, and looks at every completion:
-// each must be of what was asked here, once, in the order of asking. What the other side makes of
-// it, it does not mind.
+// One side of a connection. It posts random work without end and checks each completion: work
+// completes once and in the order in which this side posted it. It does not check what the other
+// side does with the work.
 #pragma once
 
 #include <cstdint>
@@ -17,34 +17,34 @@ public:
     struct Config {
         proto::ib::Transport transport = proto::ib::Transport::rc;
         std::uint32_t domain = 0;
-        proto::ib::Piece own = {};     // sent from and received into
-        proto::ib::Piece remote = {};  // of the other side's
+        proto::ib::Piece own = {};     // memory for sends and receives
+        proto::ib::Piece remote = {};  // memory of the other side
         std::uint64_t seed = 0;
     };
-    static constexpr std::uint32_t longest = 3000;  // message, bytes
+    static constexpr std::uint32_t longest = 3000;  // bytes of a message
 
-    /// `port` outlives this.
+    /// The caller owns `port`; it must outlive the conversation.
     Conversation(proto::ib::Port& port, const Config& config);
 
     std::uint32_t number() const { return number_; }
     void set_remote(const proto::ib::Piece& remote) { config_.remote = remote; }
 
-    /// From whatever state. What was asked before and has not completed is forgotten.
+    /// Connects the queue pair, in any state. Work that has not completed is forgotten.
     void connect(const proto::ib::Connection& connection);
-    /// It takes a connect to go on.
+    /// True if the queue pair is in an error state. Then only connect() helps.
     bool failed() const;
-    /// Asks for one thing more, and for one receive, which may be too few.
+    /// Posts one more request and one more receive. The peer may need more receives than that.
     void go_on();
     void draw();
 
     std::uint64_t completed() const { return completed_; }
-    /// In one line; empty: all completions were as they should be.
+    /// Describes in one line the first wrong completion; empty: there is none.
     const std::string& violation() const { return violation_; }
 
 private:
     static constexpr std::size_t asked_max = 16;
 
-    /// What was asked of a queue: ids from `oldest` to before `next` have not completed.
+    /// The work in a queue: ids from `oldest` to before `next` have not completed.
     struct Ledger {
         std::uint64_t next = 0;
         std::uint64_t oldest = 0;

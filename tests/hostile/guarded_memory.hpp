@@ -1,5 +1,5 @@
-// Memory with a page before and a page behind it that nobody may touch: whoever writes there does
-// not live to tell.
+// Memory with a protected page before it and a protected page after it. A process that accesses one
+// of these pages is killed.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@ namespace wireproof::cli {
 
 class GuardedMemory {
 public:
-    /// At least so many bytes, up to whole pages. Throws Failure if the system has none.
+    /// Has at least `size` bytes, rounded up to whole pages. Throws Failure if the system has no
+    /// memory.
     explicit GuardedMemory(std::size_t size);
     GuardedMemory(const GuardedMemory&) = delete;
     GuardedMemory& operator=(const GuardedMemory&) = delete;

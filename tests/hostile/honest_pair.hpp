@@ -1,5 +1,5 @@
-// A connection between two devices whose messages are known: each must arrive whole and in order,
-// whatever others do to either device meanwhile. UC may lose some.
+// A connection between two devices. The test knows its messages. Each message must arrive whole and
+// in order, whatever other hosts send to the devices. UC may lose messages.
 #pragma once
 
 #include <array>
@@ -16,15 +16,15 @@ class HonestPair {
 public:
     static constexpr std::uint32_t domain = 77;
 
-    /// Both devices outlive this.
+    /// The caller owns `a` and `b`; they must outlive the pair.
     HonestPair(ib::Device::Inside& a, ib::Device::Inside& b, proto::ib::Transport transport,
                std::uint64_t seed);
 
-    /// Both ends post and draw. Without `more` nothing new is sent.
+    /// Both ends take completions and post receives. With `more` they also post new messages.
     void work(bool more);
     bool idle() const;
 
-    /// Where messages come to rest at an end.
+    /// The memory of an end: messages to send, messages received, and messages written by the peer.
     proto::ib::Piece memory(std::size_t end) const {
         return ends_[end].slot(0, 0, 3 * slots * message_max);
     }
@@ -36,7 +36,7 @@ public:
 private:
     static constexpr std::uint32_t message_max = 2500;  // bytes
     static constexpr std::size_t under_way = 4;
-    static constexpr std::size_t slots = 2 * under_way;  // of messages at each end, each way
+    static constexpr std::size_t slots = 2 * under_way;  // for messages, in each area of an end
 
     struct End {
         ib::Device::Inside* device = nullptr;
@@ -46,10 +46,10 @@ private:
         std::vector<std::byte> memory = std::vector<std::byte>(3 * slots * message_max);
         std::uint32_t key = 0;
         std::uint32_t sent = 0;       // messages
-        std::uint32_t completed = 0;  // of those
+        std::uint32_t completed = 0;  // messages that were sent and have completed
         std::uint32_t posted = 0;     // receives
         std::uint32_t received = 0;
-        std::uint32_t expected = 0;  // the next message
+        std::uint32_t expected = 0;  // number of the next message
 
         proto::ib::Piece slot(std::size_t area, std::uint32_t number, std::uint32_t length) const;
         Bytes bytes(const proto::ib::Piece& piece);

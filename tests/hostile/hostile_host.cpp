@@ -11,11 +11,11 @@ namespace {
 constexpr PeerId target{0};
 constexpr std::uint32_t domain = 1;
 constexpr std::size_t memory_size = 32768;
-constexpr int asked_at_once = 3;       // by a connection, in a turn
-constexpr double good_share = 0.6;     // of what its connections send: without it they get nowhere
-constexpr double altered_share = 0.6;  // of the rest, while it is what the target waits for
+constexpr int asked_at_once = 3;       // requests of a connection in a turn
+constexpr double good_share = 0.6;     // share of new packets sent unchanged, for progress
+constexpr double altered_share = 0.6;  // share altered of the other new packets
 
-// How often each is sent, in the order of Hostility.
+// The relative frequency of each kind, in the order of Hostility.
 constexpr std::array<unsigned, hostility_names.size()> weights = {30, 8, 8, 8, 8, 5, 5, 3, 3, 5, 5};
 
 Hostility drawn(Random& dice) {
@@ -166,7 +166,7 @@ void HostileHost::send(Mouth& mouth, ConstBytes datagram, Instant now) {
 }
 
 void HostileHost::take_answers(Instant now) {
-    // Nobody answers the others; what is asked of them is not looked at.
+    // Frames for the stranger are dropped: this host answers only as itself.
     while (stranger_.wire.receive(now)) {
     }
     while (const auto frame = own_.wire.receive(now)) {

@@ -1,6 +1,5 @@
-// A host that is a peer and means harm: it has connections and good traffic of its own, and sends
-// what it likes of it, altered as it likes, from there and from other hosts that it has got hold
-// of.
+// A hostile host that is a peer of the target. It has connections with valid traffic. Between the
+// valid packets it sends altered ones, from its own address and from other hosts that it controls.
 #pragma once
 
 #include <array>
@@ -19,7 +18,7 @@ class HostileHost {
 public:
     struct Config {
         Address target;
-        Address impostor;  // the host of the target's honest peer; the kernel chooses the port
+        Address impostor;  // host of the target's honest peer; the kernel chooses the port
         std::size_t path_mtu = 1024;
         std::uint64_t seed = 0;
     };
@@ -31,14 +30,14 @@ public:
     proto::ib::Piece open() const;
     void aim(const HostileAims& aims) { packets_ = HostilePackets(config_.seed, aims); }
 
-    /// Sends so many packets of harm, and good ones between them.
+    /// Sends `count` hostile packets, and valid ones between them.
     void attack(Instant now, std::uint64_t count);
-    /// What the target says to its connections here.
+    /// Receives the packets that the target sends to the connections of this host.
     void take_answers(Instant now);
 
     std::uint64_t sent(Hostility as) const { return sent_[static_cast<std::size_t>(as)]; }
     std::uint64_t good() const { return good_; }
-    /// Datagrams that the kernel took.
+    /// Datagrams that the kernel accepted for sending.
     std::uint64_t datagrams() const;
 
 private:
@@ -49,7 +48,7 @@ private:
     static constexpr std::size_t remembered_max = 256;
 
     Mouth opened_impostor() const;
-    /// What a connection here would send now; empty: nothing.
+    /// The valid packet that a connection of this host sends next; empty: there is none.
     PacketBytes genuine(Instant now);
     void send_harm(Hostility kind, PacketBytes packet, Instant now);
     void send(Mouth& mouth, ConstBytes datagram, Instant now);

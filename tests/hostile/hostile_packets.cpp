@@ -7,7 +7,7 @@
 namespace wireproof::cli {
 namespace {
 
-constexpr std::size_t masked_byte = 4;  // of the base header: no check covers it
+constexpr std::size_t masked_byte = 4;  // byte of the base header that the ICRC does not cover
 
 void write(const proto::ib::Headers& headers, ConstBytes payload, PacketBytes& to) {
     std::vector<std::byte> room(
@@ -22,14 +22,14 @@ void write(const proto::ib::Headers& headers, ConstBytes payload, PacketBytes& t
 
 }  // namespace
 
-/// Around either end of a region.
+/// Usually an address near one of the ends of a region.
 std::uint64_t HostilePackets::near(const proto::ib::Piece& region) {
     if (chance(0.02)) return dice_.next();
     const std::uint64_t border = region.address + (chance(0.5) ? region.length : 0);
     return border + dice_.below(64) - (chance(0.5) ? 32 : dice_.below(4096));
 }
 
-/// With its key, and often within it: only rights are in the way.
+/// Uses the key of the region, and often an address in it. Then only the rights can refuse it.
 void HostilePackets::aim_at(const proto::ib::Piece& region, proto::ib::Headers& headers) {
     const bool within = chance(0.5);
     headers.reth.rkey = headers.atomic.rkey = region.key;
@@ -93,7 +93,7 @@ void HostilePackets::alter_bytes(PacketBytes& packet) {
     const std::size_t words = packet.size() / 4;
     switch (dice_.below(4)) {
         case 0: packet[dice_.below(packet.size())] = std::byte(dice_.next()); break;
-        case 1: packet.resize(4 * (3 + dice_.below(words - 2))); break;  // a base header is left
+        case 1: packet.resize(4 * (3 + dice_.below(words - 2))); break;  // keeps the base header
         case 2:
             packet.resize(std::min(packet.size() + 4 * dice_.below(64), aims_.packet_max));
             break;

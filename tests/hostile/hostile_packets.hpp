@@ -1,5 +1,5 @@
-// What a hostile host makes of good packets: other opcodes, numbers, keys, addresses and lengths,
-// bytes of chance, and checks that are right, wrong, or right for another IPv4 header.
+// Makes hostile packets from valid ones: with other opcodes, numbers, keys, addresses and lengths,
+// or with random bytes. The ICRC is right, wrong, or right for another IPv4 header.
 #pragma once
 
 #include <array>
@@ -16,30 +16,30 @@
 namespace wireproof::cli {
 
 enum class Hostility : std::uint8_t {
-    altered,             // fields or bytes changed, the check right
-    repeated,            // an earlier packet once more
-    invented,            // bytes of chance, the check right
-    damaged,             // one bit of packet or check flipped on the way
-    unchecked,           // a check of chance
-    far_identification,  // the check right with an IPv4 identification far from the last
-    meeting,             // a datagram to queue pair 1 that asks for a connection, or speaks of one
+    altered,             // fields or bytes changed, right ICRC
+    repeated,            // an earlier packet again
+    invented,            // random bytes, right ICRC
+    damaged,             // one bit of the packet or of the ICRC flipped
+    unchecked,           // a random ICRC
+    far_identification,  // an ICRC for an IPv4 identification that is far from the last one
+    meeting,             // a message of connection management to queue pair 1
     cut,                 // too short for a packet
-    too_long,            // for every packet of the path MTU
-    stranger,            // altered, of a host that is no peer
-    impostor,            // of the honest peer's host, damaged: somebody there has no key to it
+    too_long,            // longer than any packet of the path MTU
+    stranger,            // altered, from a host that is not a peer
+    impostor,            // damaged, from the host of the honest peer but from another port
 };
 
 inline constexpr std::array<std::string_view, 11> hostility_names = {
     "altered", "repeated", "invented", "damaged",  "unchecked", "far_identification",
     "meeting", "cut",      "too_long", "stranger", "impostor"};
 
-/// What is worth aiming at.
+/// Targets of hostile packets.
 struct HostileAims {
     proto::ib::Transport transport = proto::ib::Transport::rc;
     std::vector<std::uint32_t> queue_pairs = {};
     std::vector<proto::ib::Piece> regions = {};
-    std::uint64_t service = 0;   // that somebody listens to
-    std::size_t packet_max = 0;  // that the target takes, bytes
+    std::uint64_t service = 0;   // that has a listener
+    std::size_t packet_max = 0;  // bytes of the longest packet that the target accepts
 };
 
 using PacketBytes = std::vector<std::byte>;
@@ -50,21 +50,21 @@ public:
 
     Random& dice() { return dice_; }
 
-    /// In place; anything may come out, whatever went in.
+    /// Changes the packet in place. The result may be any packet, valid or not.
     void alter(PacketBytes& packet);
     PacketBytes invented();
-    /// A write to one of the queue pairs, with a right length.
+    /// A Write to one of the queue pairs, with the right length.
     PacketBytes plausible();
-    /// Of connection management, most fields of chance.
+    /// A message of connection management in which most fields are random.
     PacketBytes meeting();
 
-    /// Puts the check behind a packet that goes from here to there.
+    /// Appends the ICRC to a packet that goes from `way.from` to `way.to`.
     struct Way {
         Address from;
         Address to;
     };
     void check(PacketBytes& packet, const Way& way, std::uint16_t identification = 0) const;
-    /// Flips one bit that a check covers, of a packet that has one.
+    /// Flips one bit that the ICRC covers, in a packet that has an ICRC.
     void damage(PacketBytes& checked);
 
 private:

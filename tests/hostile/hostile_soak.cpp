@@ -18,13 +18,13 @@ namespace {
 
 constexpr std::size_t soak_path_mtu = 1024;
 constexpr std::size_t hostile_connections = 4;
-constexpr std::uint64_t packets_per_turn = 48;  // which every socket buffer holds
+constexpr std::uint64_t packets_per_turn = 48;  // fits in each socket buffer
 constexpr std::uint64_t service = proto::ib::service_of_port(7174);
 constexpr std::uint64_t turns_between_checks = 32;
-constexpr double begun_anew = 1.0 / 256;  // of the connections in a turn, though nothing broke
-// Time is counted, not measured, so that a seed repeats what the kernel lets repeat.
+constexpr double begun_anew = 1.0 / 256;  // share of working connections that begin again in a turn
+// Time is counted, not measured. So the same seed gives the same run, as far as the kernel allows.
 constexpr Duration turn_time = Duration::microseconds(50);
-constexpr int quiet_turns = 20'000;  // one second: more than any timer
+constexpr int quiet_turns = 20'000;  // one second, longer than any timer
 
 std::unique_ptr<ib::Device::Inside> opened_device(std::uint64_t number) {
     Rocev2Wire wire = opened_on_free_host(number, [](const Address& host) {
@@ -37,7 +37,7 @@ std::unique_ptr<ib::Device::Inside> opened_device(std::uint64_t number) {
 
 UdpWire opened_mouth(std::uint64_t number) {
     return opened_on_free_host(number, [](const Address& host) {
-        // In one piece each, so that the identification is 0.
+        // The kernel sends each datagram by itself, so the IPv4 identification is 0.
         return UdpWire::open({.local = host, .frame_max = 8192, .segments = false});
     });
 }
@@ -97,7 +97,7 @@ public:
     }
 
 private:
-    /// One for all, or by turns.
+    /// The transport of the configuration; otherwise RC and UC in turn.
     proto::ib::Transport transport_of(std::size_t i) const {
         return config_.transport.value_or(i % 2 == 0 ? proto::ib::Transport::rc
                                                      : proto::ib::Transport::uc);
@@ -152,7 +152,8 @@ private:
         }
     }
 
-    /// Whoever asks is refused, told that it may come, or left without a word for a while.
+    /// Accepts or refuses each waiting request. In half of the turns it leaves all requests
+    /// waiting.
     void answer_requests() {
         if (dice_.chance(0.5)) return;
         while (const auto request = device_->cm.next_request(service)) {
@@ -171,10 +172,11 @@ private:
         }
     }
 
-    /// Nothing is on its way then, and the kernel has told of what it dropped.
+    /// Afterwards no packet is in flight, and the kernel has reported the packets that it dropped.
     void come_to_rest() {
         for (int i = 0; i < quiet_turns && violation_.empty(); ++i) {
-            // The last datagram of all, of the honest peer, comes after a while of nothing.
+            // The honest pair sends once more after a quiet time. With this datagram the kernel
+            // reports how many it has dropped before.
             turn(i < 2 || i == quiet_turns / 2);
         }
         if (violation_.empty() && !honest_.idle()) fail("the honest connection has come to a halt");

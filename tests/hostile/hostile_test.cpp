@@ -1,5 +1,5 @@
-// The attack itself looks at what it may not reach. Here is seen that the host tried, and how it
-// fared.
+// The attack itself checks the memory that the host must not reach. These tests check that the host
+// really tried, and what happened to its packets.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ protected:
     }
 
     void expect_every_reason() {
-        // By name, where a kind can end in one way only.
+        // Packets of these three kinds can end in one way only.
         if (result_.kernel_dropped == 0) {
             EXPECT_EQ(received_.at("too_long"), sent_as(Hostility::too_long));
             EXPECT_EQ(received_.at("too_short"), sent_as(Hostility::cut));
@@ -53,7 +53,8 @@ protected:
         }
     }
 
-    // The connections of the hostile host do go on between, and the honest one all the time.
+    // The connections of the hostile host make progress during the attack, and the honest
+    // connection does, too.
     void expect_that_others_went_on() {
         EXPECT_GT(result_.completed, 500U);
         EXPECT_GT(result_.honest_messages, 500U);
@@ -62,7 +63,7 @@ protected:
     }
 
     HostileSoakResult result_;
-    std::map<std::string, std::uint64_t> received_;  // packets, by what became of them
+    std::map<std::string, std::uint64_t> received_;  // packets, by what happened to them
 };
 
 TEST_F(HostileHostTest, GetsNowhereWithReliableConnections) {

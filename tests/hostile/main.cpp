@@ -1,4 +1,5 @@
-// Sends a device on the loopback network random and altered packets, beside an honest connection.
+// Sends random and altered packets to a device on the loopback network. The device also has an
+// honest connection.
 #include <charconv>
 #include <cstdio>
 #include <exception>
