@@ -1,5 +1,6 @@
-// A job of forked nodes over shared memory: all pairs exchange, some are late, some are killed and
-// come back, all sleep. A child says by its exit status whether all went well.
+// Jobs of forked nodes over shared memory. All pairs exchange frames. Some nodes start late, some
+// are killed and start again, and all sleep when they have no work. The exit status of a child says
+// whether its part succeeded.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -32,7 +33,7 @@ public:
     explicit Child(const std::function<bool()>& body) : pid_(::fork()) {
         if (pid_ != 0) return;
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        ::alarm(250);  // only ends what hangs
+        ::alarm(250);  // ends a child that hangs
         ::_exit(body() ? 0 : 1);
     }
     Child(Child&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
@@ -56,7 +57,7 @@ private:
     pid_t pid_;
 };
 
-/// Children say that they have come so far, and may wait there for the parent.
+/// Children report here that they have reached a point. There they may wait for the parent.
 class Gate {
 public:
     Gate() { WIREPROOF_CHECK(::pipe(arrivals_.data()) == 0 && ::pipe(release_.data()) == 0); }
@@ -94,7 +95,7 @@ private:
     std::size_t waiting_ = 0;
 };
 
-/// A node that sleeps whenever there is nothing to do.
+/// A node that sleeps while it has no work.
 class Node {
 public:
     explicit Node(const ShmWire::Config& config) : nodes_(config.nodes), self_(config.node) {
@@ -188,7 +189,8 @@ void run_job(const std::string& name, std::size_t nodes, std::uint64_t frames) {
     std::vector<Child> children;
     for (std::size_t i = 0; i < nodes; ++i) {
         children.emplace_back([&, i] {
-            ::usleep(static_cast<useconds_t>(mix64(i + nodes) % 30'000));  // in any order
+            ::usleep(
+                static_cast<useconds_t>(mix64(i + nodes) % 30'000));  // nodes start in any order
             Node node({.name = name, .node = i, .nodes = nodes, .frame_max = 1016, .lines = 256});
             if (!exchange(node, frames)) return false;
             return i == 0 || node.shm().counters().malformed_peers == 0;
@@ -248,7 +250,7 @@ TEST(ShmProcesses, AKilledPeerIsGoneAfterItsLastFrameAndComesBackAsANewLife) {
                     ++received;
                 }
             };
-            // Some of the frames are still in the ring when it dies.
+            // Some of the frames are still in the ring when the peer dies.
             ASSERT_TRUE(node.until([&] {
                 while (const auto event = node.shm().next_event()) events.push_back(event->second);
                 return node.receive().has_value();
@@ -268,8 +270,8 @@ TEST(ShmProcesses, AKilledPeerIsGoneAfterItsLastFrameAndComesBackAsANewLife) {
 
 TEST(ShmProcesses, OthersGoOnWhenOneIsKilled) {
     const std::string name = unique_name();
-    // By events, not by time: the fourth dies once the others have met it, and they end once all
-    // of them have seen that.
+    // The test waits for events, not for times. The fourth node dies when the others have connected
+    // to it. The others end when all of them have noticed its death.
     Gate met;
     Gate seen;
     std::vector<Child> children;
@@ -319,7 +321,7 @@ TEST(ShmProcesses, OthersGoOnWhenOneIsKilled) {
     for (Child& child : children) EXPECT_TRUE(child.succeeded());
 }
 
-// A lost wake-up would cost a second each, and the test its time.
+// A node that misses a bell sleeps for a second. With many such bells the test takes too long.
 TEST(ShmProcesses, NoBellIsLostThoughBothSleepAtEveryMessage) {
     constexpr std::uint64_t rounds = 5'000;
     const std::string name = unique_name();
@@ -349,7 +351,8 @@ TEST(ShmProcesses, NoBellIsLostThoughBothSleepAtEveryMessage) {
     Child other([&] { return play(1); });
     EXPECT_TRUE(play(0));
     EXPECT_TRUE(other.succeeded());
-    // 5,000 seconds, if each bell were lost; a busy machine takes some of its own.
+    // If each bell were lost, this would take 5,000 seconds. The limit leaves time for a busy
+    // machine.
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(120));
 }
 
@@ -377,7 +380,7 @@ TEST(ShmProcesses, AForkedPeerAdoptsItsEndOfAPair) {
     host::SteadyClock clock;
     const Instant end = clock.now() + Duration::milliseconds(120'000);
     std::vector<std::byte> five(100'000, std::byte{5});
-    // Private memory of another process, as far as this kernel lets us.
+    // This writes into private memory of another process, if this kernel permits it.
     bool written = false;
     while (!written && clock.now() < end) {
         EXPECT_FALSE(wire->receive(clock.now()).has_value());

@@ -1,4 +1,4 @@
-// Shared memory inside other wires: what a wrapper passes on, and what it must not.
+// Shared memory inside other wires: what a wrapper must pass on, and what it must not.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -14,7 +14,7 @@ constexpr PeerId zero{0};
 constexpr PeerId one{1};
 
 static_assert(host::ReachesMemory<ShmWire>);
-// Else a store would pass by the faults.
+// Otherwise a store could write directly into memory and meet no fault.
 static_assert(!host::ReachesMemory<FaultyWire<ShmWire>>);
 
 TEST(ShmWrapped, AFaultyWirePromisesNothingAndReachesNoMemory) {
