@@ -1,6 +1,6 @@
-// An Endpoint or Device that finds no memory when it is opened throws std::bad_alloc and leaves
-// nothing behind. No other exception is the library's own: what else passes through a call is what
-// the program's own functions threw.
+// If an Endpoint or a Device gets no memory while it opens, it throws std::bad_alloc and leaves
+// nothing behind. The library itself throws no other exception. All other exceptions that leave a
+// call come from functions of the program.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@
 
 namespace {
 
-/// Allocations of this thread that still succeed; negative: all do.
+/// Number of allocations of this thread that still succeed; negative: all succeed.
 thread_local int allocations_left = -1;
 
 void* allocate(std::size_t size) {
@@ -61,8 +61,9 @@ std::ptrdiff_t descriptors() {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
 }
 
-/// Calls `open` with no allocation, with one, and so on until it returns; how often it threw. Each
-/// call that throws leaves no descriptor open, and throws nothing but std::bad_alloc.
+/// Calls `open` with no allocation, then with one allocation, and so on until it returns. Returns
+/// how often `open` threw. A call that throws must throw std::bad_alloc and leave no descriptor
+/// open.
 template <class Open>
 int failures_until_open(Open&& open) {
     constexpr int most = 10'000;
@@ -82,7 +83,7 @@ int failures_until_open(Open&& open) {
     return most;
 }
 
-class ExceptionsOfAnEndpoint : public testing::TestWithParam<bool> {};  // on shared memory
+class ExceptionsOfAnEndpoint : public testing::TestWithParam<bool> {};  // true: on shared memory
 
 INSTANTIATE_TEST_SUITE_P(On, ExceptionsOfAnEndpoint, testing::Bool(),
                          [](const auto& on) { return on.param ? "Shm" : "Udp"; });
@@ -143,7 +144,7 @@ TEST(ExceptionsOfADevice, AConditionsLeavesTheWait) {
     EXPECT_EQ(ended->status, ib::WorkStatus::success);
 }
 
-// No size that a program can name has a call throw anything.
+// A call does not throw because of a size, even the largest one.
 TEST(ExceptionsOfADevice, SizesThatNoMachineHasAreRefused) {
     constexpr std::size_t huge = std::numeric_limits<std::size_t>::max();
     ib::test::End end(1, 1024, {});
@@ -177,7 +178,7 @@ TEST(ExceptionsOfAnEndpointsSizes, ThatNoMachineHasAreRefused) {
     EXPECT_NO_THROW((void)am::Endpoint::open(options));
 }
 
-// What owns nothing that could fail moves without an exception.
+// Moves and destructors do not throw.
 static_assert(std::is_nothrow_move_constructible_v<am::Endpoint>);
 static_assert(std::is_nothrow_move_assignable_v<am::Endpoint>);
 static_assert(std::is_nothrow_destructible_v<am::Endpoint>);
