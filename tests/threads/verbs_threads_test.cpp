@@ -1,5 +1,5 @@
-// A program whose threads use one device: what verbs promise them (ibv_post_send(3): every call may
-// be made by any thread at any time), under the thread sanitizer.
+// A program whose threads use one device, under the thread sanitizer. Verbs promise that any thread
+// may make any call at any time (ibv_post_send(3)).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -38,7 +38,7 @@ TEST(VerbsThreads, PostAndPollOneQueuePairEach) {
     at_once([&] { exchange(one); }, [&] { exchange(two); });
 }
 
-// Both post sends and receives, and each takes whatever completion comes.
+// Both threads post sends and receives, and each takes any completion, also of the other's work.
 TEST(VerbsThreads, PostAndPollTheSameQueuePair) {
     Pair pair;
     std::atomic<int> sent = 0;
@@ -56,7 +56,7 @@ TEST(VerbsThreads, PostAndPollTheSameQueuePair) {
         for (int i = 0; i < messages; ++i) {
             ASSERT_EQ(pair.b.post_receive(1, piece_of(pair.b, thread)), 0);
             ASSERT_EQ(pair.a.post(IBV_WR_SEND, 1, piece_of(pair.a, thread), {}), 0);
-            // At most 64 may be posted.
+            // The queues hold at most 64.
             while (2 * (i + 1) - received > 32 || 2 * (i + 1) - sent > 32) {
                 take(pair.a, sent);
                 take(pair.b, received);
