@@ -1,5 +1,6 @@
-// The rules of SP AM are tested in the configurations that users have (config_test_kit.hpp). These
-// are what an Endpoint opens with, but that a launcher agreed on the session.
+// The tests of the SP AM rules use the configurations of config_test_kit.hpp. This test checks that
+// an Endpoint opens with the same configurations. Only the values that belong to a session may
+// differ.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -10,7 +11,7 @@
 namespace wireproof::am {
 namespace {
 
-/// All figures of a configuration but a session's first numbers, its cookie and its seed.
+/// All values of a configuration except first numbers, cookie and seed. These belong to a session.
 auto figures_of(Config config) {
     config.first_number = {};
     return std::tuple(

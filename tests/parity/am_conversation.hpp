@@ -1,4 +1,5 @@
-// Two SP AM engines on a road, turned by core's pump, and what they heard.
+// Two SP AM engines on a road. The pump of core moves their frames. The log of each end has what
+// the end received.
 #pragma once
 
 #include <chrono>
@@ -12,14 +13,15 @@ namespace wireproof::parity {
 
 using am::test::Log;
 
-/// The engines of `config`, its memory and handlers on both sides: requests of handler 1 are echoed
-/// by handler 2, stores are answered by handler 3, and there is no handler above 9.
+/// Engines of `config`, with memory and handlers on both sides. A request gets a reply with the
+/// same words for handler 2. A request for a handler above 9 is refused. A store gets a reply for
+/// handler 3.
 template <class Road>
 class Conversation {
 public:
     Conversation(const am::Config& config, const RoadFaults& faults = {})
         : ends{End(config), End(mirrored(config))}, road(faults) {
-        // Where an end lies is known only now.
+        // The addresses of the ends are known only now.
         for (End& end : ends) {
             end.engine.bind(end.table);
             WIREPROOF_CHECK(end.table.add(base, end.memory, {.read = true, .write = true}));
@@ -44,7 +46,7 @@ public:
              [&](const am::Delivery& delivery) { take(end, delivery); });
     }
 
-    /// Turns both until `done` and nothing is in flight. False: too late.
+    /// Turns both nodes until `done` returns true. Returns false if this takes too long.
     template <class Done>
     [[nodiscard]] bool run(Done&& done) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -59,7 +61,8 @@ public:
         return false;
     }
 
-    /// Until every frame sent was received, on a road without faults, and nobody has more to send.
+    /// Turns both nodes until each frame that was sent has arrived and no node has more to send.
+    /// For roads without faults.
     [[nodiscard]] bool settle() {
         std::uint64_t before = ~std::uint64_t{0};
         return run([&] {
@@ -114,7 +117,7 @@ private:
     }
 };
 
-/// Small chunks, numbers that wrap on the way, sessions agreed by HELLO.
+/// A configuration with small chunks and with numbers that wrap in the test.
 inline am::Config small(am::Config config) {
     config.chunk_packets = 8;
     config.chunks_in_flight = config.ack_chunks = 2;

@@ -1,5 +1,5 @@
-// Faults on every road that can have them: exactly once, in order, and memory equal (AM-15), at a
-// bounded cost (AM-53).
+// Faults on each road that can have them. All messages must arrive exactly once and in order, and
+// the memory must have the right bytes (AM-15), at a bounded cost (AM-53).
 #include <gtest/gtest.h>
 
 #include "tests/parity/am_conversation.hpp"
@@ -12,7 +12,7 @@ using am::HandlerId;
 using am::PostStatus;
 using am::test::pattern;
 
-/// Each end asks and is asked, stores and gets, all at once.
+/// Both ends send requests, reply, store and get at the same time.
 template <class Road>
 class Traffic {
 public:
@@ -52,7 +52,7 @@ public:
 
     std::size_t sent() const { return talk_.sent(0) + talk_.sent(1); }
 
-    /// All packets sent, for one packet that had to be sent.
+    /// The number of packets sent for each packet that had to be sent.
     double cost() const {
         double sent = 0;
         double needed = 0;
@@ -116,7 +116,7 @@ Config timed(Config config) {
     return config;
 }
 
-/// So that a script can name the frame of each message.
+/// Without bundles each message has its own frame, so a fault script can name it.
 Config without_bundles() {
     Config config = Config::ethernet();
     config.bundle_max = 0;
@@ -160,7 +160,7 @@ TYPED_TEST(AmFaults, NothingIsLostRepeatedOrDisorderedByTodaysConfiguration) {
         EXPECT_GT(bundled.stats(0).sent_of(am::Kind::bundle), 0U);
         if (TypeParam::repeatable) {
             EXPECT_LE(single.cost(), 2.0);  // 1.4 to 1.6 here
-            // Fewer packets are needed, and more of them leave that only acknowledge.
+            // With bundles fewer packets are needed, so packets that only acknowledge count more.
             EXPECT_LE(bundled.cost(), 2.5);  // 1.5 to 2.2 here
             EXPECT_LT(bundled.sent(), single.sent());
         }
@@ -196,7 +196,7 @@ TYPED_TEST(AmScriptedFaults, EachNamedFaultIsRepairedAndSeen) {
         EXPECT_GE(stats.received_as(RxVerdict::held), 1U);
         EXPECT_GE(stats.nacks_acted_on, 1U);
         EXPECT_GE(stats.resent, 3U) << "the OPEN, a REQ and a CHUNK";
-        // Frames arrive in parts on some roads, so a NACK may name what is only late.
+        // On some roads frames arrive late, so a NACK may name packets that are not lost.
         EXPECT_LE(stats.resent, 100U);
     }
 }

@@ -1,5 +1,5 @@
-// One conversation, turn by turn, over every road: what is heard at both ends, what it took in
-// packets, and what stands in memory afterwards must be the same everywhere.
+// One conversation, step by step, over each road. On all roads both ends must receive the same, the
+// number of packets must be the same, and the memory must have the same bytes afterwards.
 #include <gtest/gtest.h>
 
 #include "tests/parity/am_conversation.hpp"
@@ -19,12 +19,12 @@ template <class Road>
 class AmParity : public testing::Test {};
 TYPED_TEST_SUITE(AmParity, Roads, RoadNames);
 
-/// No timer runs out in a conversation of this test, however slow the machine.
+/// A configuration whose timers do not expire in this test, even on a slow machine.
 Config untimed(Config config) {
     config = small(config);
     config.keepalive_after = config.keepalive_max = Duration::milliseconds(1'000'000);
     config.ack_after = {};
-    config.probe_after = {};  // nor may a host that pauses look like a loss
+    config.probe_after = {};  // a pause of the host must not look like a loss
     config.peer_timeout = Duration::milliseconds(10'000'000);
     return config;
 }
@@ -35,10 +35,10 @@ public:
     explicit Transcript(const Config& config)
         : talk(config), chunk(config.chunk_bytes()), source(pattern(chunk * 2 + 100)) {
         const auto bytes = pattern(talk.memory_size, 5);
-        talk.ends[0].memory = bytes;  // where it is already registered: the sizes are equal
+        talk.ends[0].memory = bytes;  // of equal size, so the registered address stays valid
     }
 
-    /// Both ends' logs since the last step, once nothing more comes.
+    /// Waits until nothing more arrives. Returns the logs of both ends since the last step.
     Log after(PostStatus status) {
         EXPECT_EQ(status, PostStatus::accepted);
         EXPECT_TRUE(talk.settle());
@@ -64,7 +64,7 @@ public:
     std::vector<std::byte> source;
 };
 
-/// Everything the interface knows, step by step.
+/// Uses each operation of the interface, step by step.
 template <class Road>
 void hold_conversation(Transcript<Road>& t) {
     auto& talk = t.talk;
@@ -74,7 +74,7 @@ void hold_conversation(Transcript<Road>& t) {
     EXPECT_EQ(t.after(talk.request(1, 1, {})), (Log{"0 REQ 1()", "1 REP 2()"}));
     EXPECT_EQ(talk.request(0, 1, {3}), PostStatus::accepted);
     EXPECT_EQ(talk.request(1, 1, {9}), PostStatus::accepted);
-    // Channels take turns, a bundle being one packet.
+    // The two channels take turns packet by packet, and a bundle is one packet.
     const bool bundles = talk.ends[0].engine.config().bundle_max > 0;
     EXPECT_EQ(t.after(talk.request(0, 1, {4})),
               bundles ? (Log{"0 REP 2(3)", "0 REP 2(4)", "0 REQ 1(9)", "1 REQ 1(3)", "1 REQ 1(4)",
@@ -92,7 +92,7 @@ void hold_conversation(Transcript<Road>& t) {
     EXPECT_EQ(t.after(talk.request(0, 40, {1})), (Log{"0 REFUSED 40 no_handler", "1 REQ 40(1)"}));
     EXPECT_EQ(t.after(t.get(1, forbidden_address, got, 15)), Log{"1 GET_ENDED 15 forbidden"});
     EXPECT_EQ(t.after(talk.request(1, 1, {5})), (Log{"0 REQ 1(5)", "1 REP 2(5)"}));
-    // What was stored stands where it should, and the bytes around are untouched.
+    // The stored bytes are in their place, and the bytes around them are unchanged.
     const ConstBytes memory = talk.ends[1].memory;
     EXPECT_TRUE(am::test::same(memory.subspan(1, t.source.size()), t.source));
     const ConstBytes rest = memory.subspan(1 + t.source.size());
@@ -101,7 +101,7 @@ void hold_conversation(Transcript<Road>& t) {
         std::all_of(rest.begin(), rest.end(), [](std::byte b) { return b == std::byte{}; }));
 }
 
-/// "REQ 4 REP 1 CHUNK 19 …" of what one end sent.
+/// The packets that one end has sent, as "REQ 4 REP 1 CHUNK 19 …".
 template <class Road>
 std::string numbered(const Conversation<Road>& talk, std::size_t node) {
     const am::Stats& stats = talk.ends[node].engine.stats();
@@ -128,7 +128,7 @@ void check_costs(const Conversation<Road>& talk, const std::array<std::uint64_t,
         EXPECT_EQ(stats.sessions, 1U);
         EXPECT_EQ(talk.received(node), talk.received_as(node, RxVerdict::accepted) +
                                            talk.received_as(node, RxVerdict::control));
-        // Where frames arrive in parts, a finished chunk may be acknowledged by itself.
+        // Where frames may arrive late, an end may acknowledge a complete chunk in its own packet.
         if (!Road::repeatable) continue;
         EXPECT_EQ(talk.received_as(node, RxVerdict::control), controls[node]);
     }
@@ -137,7 +137,7 @@ void check_costs(const Conversation<Road>& talk, const std::array<std::uint64_t,
 TYPED_TEST(AmParity, ThePapersConfigurationSaysTheSameOnEveryRoad) {
     Transcript<TypeParam> t(untimed(Config::sp2()));
     hold_conversation(t);
-    // Chunks of 8, 8 and 1 packets stored, of 8 and 1 fetched.
+    // The store has chunks of 8, 8 and 1 packets, the get has chunks of 8 and 1.
     EXPECT_EQ(numbered(t.talk, 0), "REQ 4 REP 4 CHUNK 26 OPEN 2 GET_REQ 0");
     EXPECT_EQ(numbered(t.talk, 1), "REQ 3 REP 6 CHUNK 0 OPEN 0 GET_REQ 2");
     EXPECT_EQ(t.talk.received_as(0, RxVerdict::accepted), 11U);
@@ -145,7 +145,7 @@ TYPED_TEST(AmParity, ThePapersConfigurationSaysTheSameOnEveryRoad) {
     check_costs(t.talk, {3, 2});
 }
 
-// What was asked for or answered in one turn leaves as one packet.
+// Requests or replies of one turn leave in one packet.
 TYPED_TEST(AmParity, TodaysConfigurationSaysTheSameOnEveryRoad) {
     Transcript<TypeParam> t(untimed(Config::ethernet()));
     const auto both = [&t](std::uint32_t word) { return t.talk.request(0, 1, {word}); };
@@ -173,7 +173,7 @@ TYPED_TEST(AmParity, WithoutBundlesItSaysTheSameOnEveryRoad) {
     config.bundle_max = 0;
     Transcript<TypeParam> t(untimed(config));
     hold_conversation(t);
-    // What was the store's last packet begins it, in the OPEN.
+    // The store has one chunk packet less than above, because its OPEN carries the first bytes.
     EXPECT_EQ(numbered(t.talk, 0), "REQ 4 REP 4 CHUNK 25 OPEN 2 GET_REQ 0");
     EXPECT_EQ(numbered(t.talk, 1), "REQ 3 REP 6 CHUNK 0 OPEN 0 GET_REQ 2");
     EXPECT_EQ(t.talk.received_as(0, RxVerdict::accepted), 11U);

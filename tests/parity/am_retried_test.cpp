@@ -1,5 +1,5 @@
-// SP AM over a cable that PCI Express retries: the cable loses and damages, the link recovers, and
-// SP AM never learns of it.
+// SP AM over PCI Express. The cable below loses and damages frames. The link repairs this, and SP
+// AM does not notice it.
 #include <gtest/gtest.h>
 
 #include "tests/parity/am_conversation.hpp"
@@ -14,10 +14,11 @@ using am::Kind;
 using am::PostStatus;
 
 constexpr std::uint32_t messages = 300;
-// Requests and replies; that the session began, a store came, ours was answered and has ended.
+// Deliveries at each end: the requests and replies, and four more. These are the begin of the
+// session, the store of the peer, and the reply to and the end of this end's own store.
 constexpr std::size_t heard = 2 * messages + 4;
 
-/// Without keep-alives: whatever the link did not bring would be missed for good.
+/// Without keep-alives, so SP AM cannot repair a frame that the link does not deliver.
 Config carried(Config config) {
     config = small(config);
     config.keepalive_after = config.keepalive_max = Duration::milliseconds(1'000'000);
@@ -62,7 +63,7 @@ void exchange(Conversation<Road>& talk) {
     }
 }
 
-/// What SP AM did for its own recovery, and what the link did for it.
+/// Checks that SP AM did not recover anything and that the link did.
 template <class Road>
 void check_who_recovered(Conversation<Road>& talk) {
     for (std::size_t node = 0; node < 2; ++node) {
@@ -103,7 +104,7 @@ TEST(AmRetried, SeesNothingOfACableThatLosesAndDamages) {
     run<Retried<Faulty<MemoryRoad>>>(carried(Config::ethernet(1052)), lossy);
 }
 
-// PCIE-39.
+// PCIE-39
 TEST(AmRetried, SeesNothingOfANetworkThatRepeatsAndReordersToo) {
     FaultRates rates = lossy;
     rates.duplicate = rates.reorder = 0.05;

@@ -1,5 +1,6 @@
-// Roads that lose and damage, made reliable below the engine by PCI Express: the link protocol
-// runs straight over a cable, or inside datagrams over a network that also repeats and reorders.
+// Roads that lose and damage frames, with PCI Express below the engine to repair this. The link
+// protocol runs directly over a cable. If the network also repeats and reorders, it runs inside
+// datagrams of a sequenced wire.
 #pragma once
 
 #include <optional>
@@ -13,7 +14,7 @@
 
 namespace wireproof::parity {
 
-/// What a process would take, with timers for a road whose time is turned by hand.
+/// The configuration that a process would use, with timers for a road whose time the test advances.
 inline pcie::Config link_config(std::size_t frame_max) {
     pcie::Config config = pcie::Config::of_datagrams(frame_max);
     config.first_number = config.modulus - 5;
@@ -23,7 +24,7 @@ inline pcie::Config link_config(std::size_t frame_max) {
     return config;
 }
 
-/// The protocol straight over a road that loses and damages, but neither repeats nor reorders.
+/// PCI Express directly over a road that loses and damages, but neither repeats nor reorders.
 template <class Road>
 class Retried : public Road {
 public:

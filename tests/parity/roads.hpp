@@ -1,6 +1,6 @@
-// Ways between two nodes, alike to the tests: a wire for each node, the number by which it knows
-// the other, and a time that either the test or the machine turns. A way is a type in the lists
-// at the end.
+// Roads between two nodes, with one interface for the tests. A road has a wire for each node, the
+// number of the peer as each node sees it, and a time. The test advances the time, or the machine
+// does. Each road is a type in the lists at the end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace wireproof::parity {
 
-/// Faults for the roads that can have them; each direction draws its own.
+/// Faults for the roads that can have them. Each direction has its own random faults.
 struct RoadFaults {
     FaultRates rates = {};
     std::vector<FaultRule> script = {};
@@ -25,7 +25,7 @@ struct RoadFaults {
     Describe describe = describe_nothing;
 };
 
-/// Time that passes when the test rests; every frame in flight then arrives.
+/// Time that passes only in rest(). Each frame in flight arrives in that time.
 class HandTurnedTime {
 public:
     static constexpr bool repeatable = true;
@@ -37,7 +37,7 @@ private:
     Instant now_{Duration::milliseconds(1)};
 };
 
-/// The machine's time; what was sent may arrive in parts.
+/// The machine's time. Frames that were sent together may arrive at different times.
 class MachineTime {
 public:
     static constexpr bool repeatable = false;
@@ -74,7 +74,7 @@ private:
     MemoryLink link_;
 };
 
-/// Two sockets on this machine with ports of the kernel's choice.
+/// Two sockets on this machine. The kernel chooses their ports.
 class UdpRoad : public MachineTime {
 public:
     static std::string name() { return "Udp"; }
@@ -98,7 +98,7 @@ private:
     std::vector<UdpWire> wires_;
 };
 
-/// Two nodes of this process on one sealed memory, with rings that wrap on the way.
+/// Two nodes of this process on one sealed memory. Its rings are short, so they wrap in the tests.
 class ShmRoad : public MachineTime {
 public:
     static std::string name() { return "Shm"; }

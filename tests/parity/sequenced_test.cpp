@@ -1,5 +1,5 @@
-// A sequenced wire over wires that misbehave: what is received is a part of what was sent, in order
-// and without repeats (PCIE-39, HIPPI-37).
+// A sequenced wire over wires that lose, repeat and reorder. The receiver gets a part of the frames
+// that were sent, in order and without repeats (PCIE-39, HIPPI-37).
 #include <gtest/gtest.h>
 
 #include <string>
@@ -64,7 +64,7 @@ void run(std::uint64_t seed) {
         const SequencedStats& stats = road.wire(i).stats();
         EXPECT_EQ(seen[i].count, stats.frames_received);
         EXPECT_GT(stats.late, 50U) << "nothing was repeated or overtaken";
-        // A twentieth is lost, and a tenth held back behind others.
+        // One frame in 20 is lost, and one in 10 is delayed behind others.
         EXPECT_GT(seen[i].count, frames * 0.75);
         EXPECT_EQ(stats.former_life + stats.damaged + stats.new_lives, 0U);
     }
