@@ -1,4 +1,4 @@
-// A page of docs/ whose figures a test compares with what the program computes.
+// A page of docs/. A test compares its figures with values that the program computes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,13 +20,13 @@ public:
         std::ifstream file(std::string(WIREPROOF_DOCS) + "/" + name, std::ios::binary);
         text_.assign(std::istreambuf_iterator<char>(file), {});
         EXPECT_FALSE(text_.empty()) << name << " is missing";
-        // A sentence is found wherever its lines are broken.
+        // Patterns match a sentence wherever its lines break.
         line_ = std::regex_replace(text_, std::regex("\\s+"), " ");
     }
 
     const std::string& text() const { return text_; }
 
-    /// What the groups of the pattern match, which has to be there once.
+    /// The text of each group of the pattern. The pattern must match once.
     std::vector<std::string> groups(const std::string& pattern) const {
         const std::regex regex(pattern);
         std::vector<std::string> found;
@@ -39,7 +39,8 @@ public:
         return places == 1 ? found : std::vector<std::string>();
     }
 
-    /// The figures that the pattern's groups match are these, to the digits that are written.
+    /// Expects that the groups of the pattern match the figures `computed`, rounded as the page
+    /// writes them.
     void expect_figures(const std::string& pattern, const std::vector<double>& computed) const {
         const std::vector<std::string> written = groups(pattern);
         if (written.empty()) return;
@@ -52,7 +53,7 @@ public:
     }
 
 private:
-    // "3.79e-6" is any number that rounds to it; "10 160" is one number.
+    // "3.79e-6" stands for each number that rounds to it. "10 160" is one number.
     static bool is_rounded(std::string written, double computed) {
         written.erase(std::remove(written.begin(), written.end(), ' '), written.end());
         char* end = nullptr;

@@ -6,7 +6,7 @@ every example that uses the public headers.
   examples_test.py --write SOURCE_DIR     puts the files into both pages
   examples_test.py --self-test
 
-A block is of the file that the line before it names: `examples/NAME.cpp`.
+A block belongs to the file that the line before it names: `examples/NAME.cpp`.
 """
 import pathlib
 import re

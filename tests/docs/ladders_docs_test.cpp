@@ -1,4 +1,4 @@
-// The defaults that docs/ladders.md states are those of a scenario that says nothing.
+// The defaults that docs/ladders.md states are the defaults of an empty scenario.
 #include "tests/docs/document.hpp"
 
 #include "wireproof/lab/ladder/scenario_file.hpp"

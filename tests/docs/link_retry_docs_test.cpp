@@ -188,7 +188,7 @@ TEST(LinkRetryPage, HasTheFiguresOfThePresets) {
         {static_cast<double>(ethernet.settings.loop) - ethernet.bytes_per_second * 50e-9});
 }
 
-// How long it takes is measured, how well it is known is not.
+// The test checks the relative error only, because the time is a measurement of one machine.
 TEST(LinkRetryPage, HasTheRelativeErrorOfTheRarestErrors) {
     const auto point = run_retry_point({.bit_error = 1e-15}, {.packets = 1'000'000'000'000'000});
     page().expect_figures(
