@@ -1,9 +1,9 @@
-// A shared object that has the library inside.
+// A shared object that contains the library.
 #include <wireproof/am.hpp>
 
 #include <string>
 
-/// 1: the library refuses what it has to, in its own words.
+/// Returns 1 if the library refuses the address and its message names the address.
 extern "C" __attribute__((visibility("default"))) int refuses_nowhere() {
     wireproof::am::Options options;
     options.peers = {"nowhere", "nowhere"};

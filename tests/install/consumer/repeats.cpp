@@ -1,5 +1,6 @@
-// Two devices in one program. One sends a message and repeats it, because the other does not look
-// for a while, and then reads more often than the other keeps Reads to answer them again.
+// Two devices in one program. One sends a message and retransmits it, because the other does not
+// poll for a while. Then it does more Reads than the number that the other remembers after it has
+// answered them.
 #include <unistd.h>
 #include <wireproof/ib.hpp>
 
@@ -12,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Others run this at the same time: of this process are two addresses of its own.
+// The addresses depend on the process, because several processes may run this at the same time.
 std::string host(int which) {
     const auto pid = static_cast<unsigned>(::getpid());
     return "127.76." + std::to_string(pid / 120 % 250) + "." +
@@ -33,7 +34,7 @@ int fail(const std::string& why) {
     return 1;
 }
 
-/// One completion on `here`; `there` works meanwhile.
+/// Waits for one completion on `here` and polls `there` meanwhile.
 bool completes(Side& here, Side& there) {
     std::optional<Completion> completion;
     const bool came = here.device.wait(
@@ -65,7 +66,8 @@ int main() {
         return fail("no connection");
     }
 
-    // 67 ms without an answer: it is sent again, twice at least before the other side looks.
+    // The sender retransmits after 67 ms without an answer, so at least twice before the other side
+    // polls.
     if (answers->post_receive(1, target->all()) != Status::ok ||
         asks->send(2, landing->all()) != Status::ok) {
         return fail("no work is taken");
