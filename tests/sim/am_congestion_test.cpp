@@ -1,5 +1,5 @@
-// Flows of SP AM in one bottleneck: they fill it, share it, and leave others theirs. Shares are
-// printed.
+// Flows of SP AM in one bottleneck. They must fill it, share it and leave a fair share to other
+// flows. The tests print the shares.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -24,7 +24,7 @@ const am::Stats& stats_of(const LinkFlow& flow) {
     return dynamic_cast<const StoreFlow&>(flow).asking().stats();
 }
 
-// What the link carries of stored bytes at best.
+// The highest rate of stored bytes on the link, in bytes per second.
 double best(const SharedLink::Config& config) {
     return static_cast<double>(config.bytes_per_second) * 1424 / 1472;
 }
@@ -81,8 +81,8 @@ TEST(AmCongestion, TwoFlowsThatBeganApartShareFairly) {
     EXPECT_GE(rates[0] + rates[1], 0.85 * best(config));
 }
 
-// Whoever was first: of both orders together. One run says little, for which of the two a full
-// queue drops first is chance.
+// The test adds the rates of two runs, in which one or the other flow starts first. One run says
+// little, because it is chance which flow loses packets to a full queue first.
 TEST(AmCongestion, AFlowBesideRenoGetsBetweenHalfAndTwiceItsShare) {
     for (const std::size_t queue : {25'000u, 50'000u, 200'000u}) {
         double ours = 0;
@@ -116,7 +116,7 @@ TEST(AmCongestion, RandomLossAloneLeavesMostOfTheRate) {
     }
 }
 
-// The window falls to one packet again and again, and questions and answers are lost as well.
+// The window falls to one packet again and again, and keep-alives and their answers are lost, too.
 TEST(AmCongestion, NeverStallsHoweverLittleTheQueueHoldsOrHowMuchIsLost) {
     for (const double loss : {0.0, 0.1, 0.3}) {
         SharedLink link({.bytes_per_second = 1'250'000, .queue = 3'000, .loss = loss});

@@ -1,5 +1,5 @@
-// What recovery costs (rules, sections 6 and 10; AM-53): everything arrives with a broken engine
-// too, only dearer.
+// The cost of recovery (rules, sections 6 and 10; AM-53). These tests are needed because a broken
+// engine may also deliver everything, only with more packets.
 #include <gtest/gtest.h>
 
 #include "tests/sim/am_script.hpp"
@@ -15,7 +15,7 @@ struct Spent {
     double cost() const { return cost_of(sender); }
 };
 
-// One way, one-word requests.
+// Requests of one word in one direction.
 Spent requests(const sim::NetworkConfig& network, const am::Config& config, std::size_t count,
                Duration receiver_sleeps = {}) {
     lab::AmNet net(network, config, 1);
@@ -32,7 +32,7 @@ Spent requests(const sim::NetworkConfig& network, const am::Config& config, std:
     return {net.at(0, 1).stats(), net.at(1, 0).stats()};
 }
 
-// One after another, ten chunks each.
+// Stores of ten chunks, one after the other.
 Spent stores(const sim::NetworkConfig& network, const am::Config& config, std::size_t count,
              const std::function<void(lab::AmNet&)>& prepare = {}) {
     lab::AmNet net(network, config, 1);
@@ -81,13 +81,13 @@ TEST(AmCost, SelectiveRecoveryResendsWhatWasLost) {
     EXPECT_LE(requests(with({.loss = 0.05}), config, 20'000).cost(), 1.08);
 }
 
-// A packet that others overtake is a gap, and wastes the 22 packets of a round trip:
-// 1 + 22 g / (1 - g) sends for a share g of them. Inside a chunk order does not matter; at its end
-// the next chunk makes it a gap.
+// A packet that others overtake is a gap. Each gap wastes the 22 packets of a round trip, so a
+// share g of gaps costs 1 + 22 g / (1 - g) sends for each packet. Inside a chunk the order does not
+// matter. A late packet is a gap only if the next chunk overtakes it.
 TEST(AmCost, DisorderCostsGoBackNARoundTripForEachGap) {
     const auto displaced = [](double share) {
         sim::NetworkConfig network = with({.reorder = share, .hold_max = 3});
-        network.bytes_per_second = 48'000'000;  // a short message takes the tick that a packet does
+        network.bytes_per_second = 48'000'000;  // a short message takes a tick of the model
         return requests(network, model_config(), 20'000).cost();
     };
     EXPECT_LE(displaced(0.01), 1.25);
@@ -96,7 +96,7 @@ TEST(AmCost, DisorderCostsGoBackNARoundTripForEachGap) {
     EXPECT_LE(bulk.cost(), 1.3);
 }
 
-// Every gap that the slow receiver meets in one turn shares one NACK (AM-39).
+// The receiver sends one NACK for all gaps that it finds in one turn (AM-39).
 TEST(AmCost, AReceiverThatSeldomPollsSharesItsNacks) {
     sim::NetworkConfig network = with({.loss = 0.01});
     network.in_flight_max = 200;
@@ -118,7 +118,7 @@ TEST(AmCost, OneGapHasOneResendHoweverManyNacksItDraws) {
     }
 }
 
-// AM-5, AM-13: without loss nothing is sent twice, and a chunk is acknowledged once.
+// AM-5, AM-13: without loss, no packet is sent twice and each chunk is acknowledged once.
 TEST(AmCost, APerfectWireCarriesNothingTwice) {
     const Spent bulk = stores(model_network(), model_config(), 5);
     EXPECT_EQ(bulk.cost(), 1.0);

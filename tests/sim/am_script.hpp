@@ -1,5 +1,5 @@
-// What the simulated tests of SP AM have in common: nodes that do what a test says, and the machine
-// that the bounds of AM-53 and other costs were found on.
+// Common parts of the simulated tests of SP AM: nodes that follow the functions of a test, and the
+// simulated machine for which the bounds of AM-53 and other costs were found.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 
 namespace wireproof {
 
-inline constexpr am::HandlerId plain_handler{1};     // a request that wants no reply
-inline constexpr am::HandlerId answered_handler{2};  // and one that does
+inline constexpr am::HandlerId plain_handler{1};     // of a request without a reply
+inline constexpr am::HandlerId answered_handler{2};  // of a request with a reply
 inline constexpr am::HandlerId reply_handler{3};
 inline constexpr am::HandlerId store_handler{4};
 
-/// Replies to requests for `answered_handler`; all else is the test's.
+/// Replies to requests for `answered_handler`. The test does everything else.
 class Script final : public lab::AmUser {
 public:
     explicit Script(lab::AmNet& net) : net_(&net), counts(net.nodes()) {}
@@ -27,7 +27,7 @@ public:
         std::size_t stored = 0;
         std::size_t stores_ended = 0;
         std::size_t gets_ended = 0;
-        std::size_t unknown = 0;  // fates
+        std::size_t unknown = 0;  // messages whose fate is unknown
         std::size_t sessions_begun = 0;
         std::size_t sessions_ended = 0;
         am::SessionEnded::Why why{};
@@ -79,8 +79,8 @@ public:
     std::vector<Counts> counts;
 };
 
-/// One packet of 256 bytes a microsecond, a round trip of about 20 of them: as in the model that
-/// the bounds of AM-53 come from.
+/// The link takes one packet of 256 bytes in a microsecond, and a round trip takes as long as about
+/// 20 packets. The model that gave the bounds of AM-53 has the same values.
 inline sim::NetworkConfig model_network(std::size_t nodes = 2) {
     return {.nodes = nodes,
             .frame_max = 256,

@@ -1,4 +1,4 @@
-// Peers that are started again, fall silent, or only seem to (AM-49, AM-50).
+// Peers that are restarted or fall silent, and peers that only seem silent (AM-49, AM-50).
 #include <gtest/gtest.h>
 
 #include "tests/sim/am_script.hpp"
@@ -9,7 +9,7 @@ namespace {
 constexpr Duration timeout = Duration::milliseconds(20);
 constexpr Duration timeout_margin = Duration::milliseconds(2);
 
-// Sessions are agreed on by HELLOs.
+// The nodes agree on a session by HELLO.
 am::Config meeting_config() {
     am::Config config = model_config();
     config.cookie.reset();
@@ -53,13 +53,13 @@ TEST(AmSession, ARestartedPeerGetsANewSessionAndTheOldOneIsReportedOnce) {
     EXPECT_EQ(script.counts[0].sessions_ended, 1u);
     EXPECT_EQ(script.counts[0].why, am::SessionEnded::Why::restarted);
     EXPECT_EQ(script.counts[0].sessions_begun, 2u);
-    EXPECT_EQ(script.counts[1].sessions_ended, 0u);  // the new life never had another
+    EXPECT_EQ(script.counts[1].sessions_ended, 0u);  // the new life had no earlier session
     EXPECT_EQ(script.counts[1].replies, 5u);
     EXPECT_GT(script.counts[0].unknown, 0u);
     EXPECT_LE(script.counts[0].unknown, 75u);
     EXPECT_GE(script.counts[0].replies, answered_before);
 
-    // A HELLO of the dead life that comes late ends nothing.
+    // A late HELLO of the old life ends no session.
     for (int i = 0; i < 3; ++i) {
         net.network().cable(1, 0).send(net.schedule().now(), old_hello);
         left[0] += 10;
@@ -102,7 +102,7 @@ TEST(AmSession, ASilentPeerIsReportedOnceWithEveryUnfinishedMessageInOrder) {
     EXPECT_GE(reported + Duration::microseconds(20), cut + timeout);
     EXPECT_LE(reported, cut + timeout + Duration::microseconds(50));
     ASSERT_FALSE(fates.empty());
-    // post_requests counts down, to the last one posted.
+    // post_requests numbers the requests downwards.
     for (std::size_t i = 0; i < fates.size(); ++i) {
         EXPECT_EQ(fates[i], left + fates.size() - i);
     }
@@ -151,7 +151,8 @@ TEST(AmSession, APartitionShorterThanTheTimeoutHeals) {
     }
 }
 
-// Three nodes exchange requests; the fourth may be dead. Returns when the three were done.
+// Three nodes exchange requests, and the fourth may be dead. Returns the time at which the three
+// are done.
 Instant three_exchange(bool fourth_is_dead, std::size_t& reports) {
     lab::AmNet net(model_network(4), meeting_config(), 1);
     Script script(net);

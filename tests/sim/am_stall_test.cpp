@@ -1,4 +1,4 @@
-// Full windows, full reply queues, few slots: what could wait for itself must not (AM-24, AM-43 to
+// Full windows, full reply queues and few slots must not lead to a deadlock (AM-24, AM-43 to
 // AM-46).
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ TEST(AmStall, RepliesFlowWhileBothRequestWindowsAreFull) {  // AM-24
         return never;
     };
     script.delivered = [&](std::size_t node, std::size_t, const am::Delivery& delivery) {
-        const bool still_full = left[node] > 0;  // as the last turn left it
+        const bool still_full = left[node] > 0;  // since the last turn
         if (std::holds_alternative<am::Reply>(delivery) && still_full) {
             ++replies_to_a_full_window[node];
         }
@@ -35,7 +35,8 @@ TEST(AmStall, RepliesFlowWhileBothRequestWindowsAreFull) {  // AM-24
     }
 }
 
-// AM-43: few places for replies, a reply window that is always full, and requests both ways.
+// AM-43: few places for replies, a reply window that is always full, and requests in both
+// directions.
 TEST(AmStall, BothReplyWindowsFullAndBothRequestChannelsStalledEnd) {
     for (const auto recovery : {am::Recovery::go_back_n, am::Recovery::selective}) {
         am::Config config = model_config();
@@ -62,7 +63,8 @@ TEST(AmStall, BothReplyWindowsFullAndBothRequestChannelsStalledEnd) {
     }
 }
 
-// AM-10, AM-42: while there is no room a NACK only answers a KEEPALIVE, whatever comes ahead.
+// AM-10, AM-42: while the receiver has no room, it sends a NACK only as the answer to a KEEPALIVE,
+// also if packets arrive ahead of the expected one.
 TEST(AmStall, AStalledChannelDoesNotComplainOfPacketsAhead) {
     for (const auto recovery : {am::Recovery::go_back_n, am::Recovery::selective}) {
         am::Config config = model_config();
@@ -74,7 +76,7 @@ TEST(AmStall, AStalledChannelDoesNotComplainOfPacketsAhead) {
         Script script(net);
         net.network().cable(1, 0).describe_with(am::describe_sp2);
         net.network().faults(1, 0).add_rule({.kind = "REP", .fate = {.lost = true}});
-        const std::vector<std::byte> many_words(160);  // not held ahead: there are no places
+        const std::vector<std::byte> many_words(160);  // cannot be held: no places
         std::size_t left = 600;
         script.turn = [&](std::size_t node, Instant) {
             while (node == 0 && left > 0 &&
@@ -94,7 +96,8 @@ TEST(AmStall, AStalledChannelDoesNotComplainOfPacketsAhead) {
     }
 }
 
-// AM-42: the end of a stall is told at once, by one NACK; nobody waits for a keep-alive.
+// AM-42: the receiver reports the end of a stall at once with one NACK. The sender does not wait
+// until it sends a keep-alive.
 TEST(AmStall, TheEndOfAStallFetchesWhatWasRefused) {
     for (const auto recovery : {am::Recovery::go_back_n, am::Recovery::selective}) {
         am::Config config = model_config();
@@ -149,7 +152,7 @@ TEST(AmStall, NodesThatGetFromEachOtherWithOneSlotFinish) {  // AM-44
     }
 }
 
-// AM-45. The model took 1 159 ticks with the order of turns, 38 527 without.
+// AM-45. In the model the store took 1,159 ticks with this rule, and 38,527 ticks without it.
 TEST(AmStall, AStoreBehindEndlessShortMessagesTakesItsTurn) {
     sim::NetworkConfig network = model_network();
     network.latency = Duration::microseconds(59);  // a round trip of 120 packets
@@ -186,7 +189,8 @@ TEST(AmStall, AStoreBehindEndlessShortMessagesTakesItsTurn) {
     EXPECT_LE(requests_before, 2000u);
 }
 
-// AM-6, AM-7, AM-46, seen from the wire: an acknowledgement counts from when it left the receiver.
+// AM-6, AM-7, AM-46, as seen on the wire: an acknowledgement counts from the time when it leaves
+// the receiver.
 TEST(AmStall, TwoTransfersAtOnceShareTheWindowAndKeepToTwoChunksEach) {
     sim::NetworkConfig network = model_network();
     network.faults = {.loss = 0.01};
@@ -212,7 +216,7 @@ TEST(AmStall, TwoTransfersAtOnceShareTheWindowAndKeepToTwoChunksEach) {
     };
     const Circle circle(config.modulus);
     const am::Number first(config.first_number[0]);
-    std::uint32_t acknowledged = 0;  // packets; the numbers do not wrap twice here
+    std::uint32_t acknowledged = 0;  // packets; the numbers do not wrap twice
     std::map<std::uint32_t, std::map<std::uint32_t, std::uint32_t>> chunks;  // id: begin: end
     std::size_t most_chunks = 0;
     script.departed = [&](std::size_t node, std::size_t, const am::Header& header, const TxFrame&) {

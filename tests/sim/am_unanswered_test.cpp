@@ -1,6 +1,6 @@
-// Paths that lose long packets only, as behind a router that has a smaller MTU and does not say so:
-// the sender of a store ends within three peer timeouts, says how long the packets are, and sends
-// few of them (AM-50, AM-53).
+// Paths that lose only long packets, as behind a router that has a smaller MTU and does not report
+// it. The sender of a store ends the session within three peer timeouts, reports the length of the
+// packets and sends few of them (AM-50, AM-53).
 #include <gtest/gtest.h>
 
 #include "tests/sim/am_script.hpp"
@@ -10,7 +10,7 @@
 namespace wireproof {
 namespace {
 
-constexpr std::size_t longest = 1000;  // bytes that arrive
+constexpr std::size_t longest = 1000;  // bytes of the longest frame that arrives
 constexpr Duration timeout = Duration::milliseconds(3'000);
 
 FrameInfo describe_length(ConstBytes frame) {
@@ -35,7 +35,7 @@ sim::NetworkConfig ethernet_network() {
             .seed = 5};
 }
 
-/// Node 0 stores into node 1, and long frames from `mute` to the other end are lost.
+/// Node 0 uses the memory of node 1. Long frames from node `mute` to the other node are lost.
 struct Hole {
     Hole(const am::Config& config, std::size_t mute)
         : net(ethernet_network(), config, 1), script(net), memory(600'000), source(600'000) {
@@ -98,7 +98,7 @@ TEST(AmUnansweredPath, AStoreEndsInTimeAndSendsLittle) {
     }
 }
 
-// AM-50: of a get, the answering side finds out, and says so to the asking side.
+// AM-50: in a get, the side that sends the data notices the loss and tells the other side.
 TEST(AmUnansweredPath, AGetEndsInTimeAtBothEnds) {
     const am::Config config = between_hosts(am::Congestion::on);
     Hole hole(config, 1);
@@ -121,10 +121,10 @@ TEST(AmUnansweredPath, AGetEndsInTimeAtBothEnds) {
     EXPECT_EQ(hole.ends[0].how.why, am::SessionEnded::Why::unanswered);
     EXPECT_TRUE(hole.ends[0].how.by_peer);
     EXPECT_EQ(hole.ends[0].how.packet_bytes, config.packet_max);
-    EXPECT_LE(hole.ends[0].at, first + Duration::milliseconds(1));  // it need not ask
+    EXPECT_LE(hole.ends[0].at, first + Duration::milliseconds(1));  // node 1 told it
 }
 
-// Packets that fit are not in question, whatever is lost besides.
+// Packets that fit do not end the session, even if some of them are lost, too.
 TEST(AmUnansweredPath, ShortPacketsOnALossyPathEndNothing) {
     Hole hole(between_hosts(am::Congestion::on), 0);
     hole.net.network().faults(1, 0) = FaultPlan(FaultRates{.loss = 0.3}, 7);
@@ -134,7 +134,7 @@ TEST(AmUnansweredPath, ShortPacketsOnALossyPathEndNothing) {
     std::size_t left = 300;
     hole.script.turn = [&](std::size_t node, Instant now) {
         if (node != 0 || left == 0) return never;
-        // One at a time, so that none is in a long bundle.
+        // One request at a time, so that none is in a long bundle.
         if (hole.net.at(0, 1).idle()) {
             if (hole.net.at(0, 1).request(plain_handler, words_of(left)) ==
                 am::PostStatus::accepted) {

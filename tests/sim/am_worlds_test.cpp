@@ -1,5 +1,6 @@
-// Random worlds of SP AM, each checked exactly. WIREPROOF_WORLDS says how many, WIREPROOF_SEED
-// which comes first; a world that fails names the command that repeats it.
+// Random worlds of SP AM. All promises are checked in each world. WIREPROOF_WORLDS is the number of
+// worlds, WIREPROOF_SEED the seed of the first one. If a world fails, the test prints the command
+// that repeats it.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -32,7 +33,7 @@ TEST(AmWorlds, KeepEveryPromise) {
         EXPECT_EQ(result.violation, "")
             << "in the world of seed " << seed << " (" << result.what << ")\n"
             << how_to_repeat(result);
-        if (summary.failed == 5) break;  // more would say no more
+        if (summary.failed == 5) break;  // more failures would show nothing new
     }
     if (worlds >= 100) {
         EXPECT_GT(summary.filled, 0U);
@@ -48,7 +49,7 @@ TEST(AmWorlds, KeepEveryPromise) {
         static_cast<unsigned long long>(summary.costliest_seed));
 }
 
-// AM-50, AM-53: paths that lose long packets are among them.
+// AM-50, AM-53: some worlds have paths that lose long packets.
 TEST(AmWorlds, SomePathsLoseLongPackets) {
     std::size_t drawn = 0;
     for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
@@ -60,14 +61,15 @@ TEST(AmWorlds, SomePathsLoseLongPackets) {
     EXPECT_GT(drawn, 20U);
 }
 
-// AM-50: the node takes four packets at a time from a window of 1024, in go-back-N, on a path that
-// loses them all: before its questions left first, it found a living peer silent.
+// AM-50: a node with go-back-N and a window of 1024 packets sends four packets at a time. The path
+// loses them all. Its keep-alives must leave before these packets. Otherwise the node reports a
+// living peer as silent.
 TEST(AmWorlds, AQuestionLeavesBeforePacketsThatWait) {
     const AmWorldResult result = run_am_world(AmWorldConfig{.seed = 5453});
     EXPECT_EQ(result.violation, "");
 }
 
-// All that can be seen of an engine, at every turn.
+// The test compares the fingerprints of the engines after each turn.
 TEST(AmWorlds, AreTheSameWithoutTheFastPaths) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         const AmWorldResult fast = run_am_world({.seed = seed, .fingerprints = true});

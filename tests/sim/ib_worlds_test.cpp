@@ -1,5 +1,6 @@
-// Random worlds of UC and RC, each checked exactly. WIREPROOF_WORLDS says how many, WIREPROOF_SEED
-// which comes first; a world that fails names the command that repeats it.
+// Random worlds of UC and RC. All promises are checked in each world. WIREPROOF_WORLDS is the
+// number of worlds, WIREPROOF_SEED the seed of the first one. If a world fails, the test prints the
+// command that repeats it.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -40,12 +41,12 @@ TEST(IbWorlds, KeepEveryPromise) {
         static_cast<unsigned long long>(summary.costliest_seed),
         static_cast<unsigned long long>(sum.resent));
     if (worlds < 100) return;
-    // Worlds in which nothing goes wrong would prove nothing.
+    // Worlds without faults would prove nothing.
     EXPECT_GT(sum.faults, worlds);
     EXPECT_GT(sum.failed, 0U);
     EXPECT_GT(sum.lost, 0U);
     EXPECT_GT(sum.delivered, 5 * worlds);
-    // What exactly-once hides: most faults cost less than a recovery.
+    // Delivery exactly once does not show the cost. Most faults must cost no recovery.
     EXPECT_LT(3 * sum.recoveries, sum.faults);
 }
 
@@ -70,8 +71,8 @@ TEST(IbWorlds, AreOfOneTransportIfAsked) {
     EXPECT_EQ(uc.sum.recoveries, 0U);
 }
 
-// On a cable that holds few packets, all of which a flush lost: the next must leave all the same,
-// for nothing arrives that would wake an unreliable sender.
+// The cable holds few packets and loses all packets of a flush. The next packets must leave anyway:
+// no frame arrives that could wake the sender, because UC has no acknowledgements.
 TEST(IbWorlds, AFlushThatLosesAllLeavesRoomForTheNext) {
     for (const std::uint32_t seed : {201'030U, 119'155U, 311'264U, 804'688U}) {
         const IbWorldResult result =

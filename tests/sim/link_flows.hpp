@@ -1,5 +1,5 @@
-// Who shares a link: stores without end between two nodes of SP AM, and a reference that does to
-// its window what TCP Reno does.
+// Flows that share a link: SP AM stores without end between two nodes, and for comparison a flow
+// with the congestion window of TCP Reno.
 #pragma once
 
 #include <set>
@@ -13,7 +13,7 @@ namespace wireproof {
 
 class StoreFlow final : public LinkFlow {
 public:
-    /// The `number`th flow of its link.
+    /// `number`: the place of the flow among the flows of its link, from 0.
     StoreFlow(const am::Config& config, std::uint16_t number)
         : memory_(piece),
           source_(piece, std::byte{7}),
@@ -81,9 +81,10 @@ private:
     std::uint64_t arrived_ = 0;
 };
 
-/// Each packet is answered; one that three later ones have overtaken is lost. A loss halves the
-/// window, once for all packets that were under way then. What is lost is not sent again: only the
-/// share matters.
+/// The receiver acknowledges each packet. The sender takes a packet as lost when a packet that it
+/// sent at least three packets later is acknowledged. A loss halves the window, once for all
+/// packets in flight at that time. The sender does not retransmit: only its share of the link
+/// matters.
 class RenoFlow final : public LinkFlow {
 public:
     explicit RenoFlow(std::uint16_t number) : number_(number) {}

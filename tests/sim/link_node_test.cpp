@@ -55,7 +55,7 @@ public:
     }
 
     sim::Network& network() { return network_; }
-    /// From here on no datagram of more than long_frame bytes arrives at the other node.
+    /// From now on, datagrams of more than long_frame bytes do not arrive at the other node.
     void lose_long_frames(std::size_t from) {
         network_.faults(from, 1 - from).add_rule({.kind = "long", .fate = {.lost = true}});
     }
@@ -112,7 +112,7 @@ class LinkNode : public testing::TestWithParam<Protocol> {};
 
 constexpr Duration minute = Duration::milliseconds(60'000);
 
-// PCIE-39, HIPPI-37: repetition and reordering cost nothing but time.
+// PCIE-39, HIPPI-37: repeated and reordered datagrams cost only time.
 TEST_P(LinkNode, CarriesMessagesBothWaysOverAWireThatDoesEverything) {
     World world(GetParam(), {.loss = 0.03, .bit_error = 1e-6, .duplicate = 0.03, .reorder = 0.03},
                 11);
@@ -129,7 +129,7 @@ TEST_P(LinkNode, CarriesMessagesBothWaysOverAWireThatDoesEverything) {
     }
 }
 
-// The wire is cut for so long that HIPPI resets its link and PCIe retrains; nothing is lost.
+// The wire is cut until HIPPI resets its link and PCIe retrains. No message is lost.
 TEST_P(LinkNode, AResetLosesNothing) {
     World world(GetParam(), {.loss = 0.01}, 12);
     for (int i = 0; i < 40; ++i) world.send(0, 20'000);
@@ -158,10 +158,10 @@ TEST_P(LinkNode, ASilentPeerIsReportedAfterTheTimeoutAndNotBefore) {
     EXPECT_TRUE(world.lost[0].empty());
     world.run(Duration::milliseconds(300));
     EXPECT_EQ(world.lost[0], std::vector<Lost>{Lost::silent});
-    EXPECT_TRUE(world.lost[1].empty());  // owes nothing, waits for nothing
+    EXPECT_TRUE(world.lost[1].empty());  // it has nothing to send and expects nothing
 }
 
-// An idle peer that is alive answers when asked.
+// Both nodes expect messages and none comes. An idle peer answers the questions of the other.
 TEST_P(LinkNode, AnIdlePeerIsNotTakenForDead) {
     World world(GetParam(), {}, 14);
     world.send(0, 10);
@@ -188,8 +188,8 @@ TEST_P(LinkNode, APeerThatBeganAnewIsReported) {
     EXPECT_EQ(world.lost[0], std::vector<Lost>{Lost::restarted});
 }
 
-// A path whose MTU is less than anybody says. A TLP is one frame and cannot be cut, so the transfer
-// ends with its size; micropackets find a datagram that fits.
+// The MTU of the path is smaller than both ends know. A TLP is one frame and cannot be cut, so the
+// link ends and reports the size of the frame. HIPPI can put fewer micropackets into a datagram.
 TEST_P(LinkNode, OnAPathThatLosesLongFramesATransferEndsOrAdapts) {
     for (const bool both_ways : {false, true}) {
         World world(GetParam(), {}, 16);
@@ -216,13 +216,14 @@ TEST_P(LinkNode, OnAPathThatLosesLongFramesATransferEndsOrAdapts) {
         const std::uint64_t frames = world.network().totals().frames - before;
         if (GetParam() == Protocol::hippi) {
             world.expect_all();
-            // Each window of some 5 kB in long datagrams in vain, and then in short ones.
+            // HIPPI sends each window of about 5 kB in long datagrams first, without success, and
+            // then in short ones.
             EXPECT_LT(frames, 3'000U);
             EXPECT_LE(world.node(0).engine().stats().timeouts, 100U);
             continue;
         }
         EXPECT_EQ(world.lost[0], std::vector<Lost>{Lost::unanswered});
-        EXPECT_TRUE(world.lost[1].empty());  // it hears the other side, and owes it nothing
+        EXPECT_TRUE(world.lost[1].empty());  // it hears the other side and has nothing to send
         EXPECT_LE(world.schedule.now() - begun, world.node(0).peer_timeout() * 3);
         EXPECT_LT(frames, 200U);
         const Unanswered lost = world.node(0).engine().unanswered();

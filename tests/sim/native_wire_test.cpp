@@ -1,5 +1,6 @@
-// Queue pairs on native links of a simulated network: what a cable damages is caught by the VCRC,
-// whether its bits are flipped or it only says so, and payload may travel by reference.
+// Queue pairs on native links of a simulated network. The VCRC finds each frame that the cable
+// damages. The cable flips bits, or only marks the frame as damaged. Payload may travel by
+// reference.
 #include "wireproof/front/ib/native_wire.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +40,7 @@ struct Node {
     NativeWire<sim::NodeWire> wire;
 };
 
-/// How many of 200 messages arrived whole; none arrives otherwise.
+/// Sends 200 messages and returns how many arrived. Expects that each of these is whole.
 std::size_t whole_messages(const sim::NetworkConfig& config, NativeCounters& counters) {
     sim::Network network(config);
     Node a(network, 0);
@@ -74,7 +75,8 @@ TEST(NativeWireOnCables, CarriesEverythingOnGoodOnes) {
     }
 }
 
-// A frame of 542 bytes survives 1e-5 errors per bit in 96 of 100 cases, a message of four in 84.
+// At 1e-5 errors per bit, 96 of 100 frames of 542 bytes have no error. A message has four frames,
+// so 84 of 100 messages arrive.
 TEST(NativeWireOnCables, NoDamagedPacketIsHandedUp) {
     for (const bool flip : {false, true}) {
         NativeCounters counters;
@@ -126,7 +128,7 @@ TEST(NativeWireOnCables, ReliableConnectionsRepairWhatTheVariantCrcCaught) {
         const QueuePairCounters& counters = a.end.counters();
         EXPECT_GT(caught, 2U) << flip;
         EXPECT_GT(counters.resent, 0U) << flip;
-        // One recovery for one damaged frame is enough.
+        // At most one recovery for each damaged frame.
         EXPECT_LE(counters.went_back + counters.timeouts, caught) << flip;
     }
 }

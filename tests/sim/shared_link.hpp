@@ -1,5 +1,6 @@
-// One bottleneck that several flows share: a cable with a rate and a queue, and a free way back.
-// A flow is known by the node numbers its frames begin with: 2i sends, 2i + 1 answers.
+// One bottleneck that several flows share: a cable with a rate and a queue. The cable back has no
+// limit. Each frame begins with the number of the node that it goes to. In flow i, node 2i sends
+// and node 2i + 1 answers.
 #pragma once
 
 #include <memory>
@@ -16,10 +17,10 @@ public:
     virtual ~LinkFlow() = default;
     virtual void on_data(Instant now, const RxFrame& frame) = 0;
     virtual void on_answer(Instant now, const RxFrame& frame) = 0;
-    /// Whatever is due, and all that may leave.
+    /// Does all work that is due and sends all frames that may leave.
     virtual void turn(Instant now, SharedLink& link) = 0;
     virtual Instant next_deadline() const = 0;
-    /// Bytes that arrived, without headers.
+    /// Bytes that have arrived, without headers.
     virtual std::uint64_t arrived() const = 0;
 };
 
@@ -29,7 +30,7 @@ public:
         std::uint64_t bytes_per_second = 12'500'000;  // 100 Mbit/s
         Duration round_trip = Duration::milliseconds(4);
         std::size_t queue = 50'000;  // bytes; the default is one round trip
-        double loss = 0;             // of frames, on their way there
+        double loss = 0;             // share of the frames lost in the bottleneck
     };
 
     explicit SharedLink(const Config& config)
@@ -61,7 +62,7 @@ public:
         now_ = end;
     }
 
-    /// What each flow gets from here to `end`, bytes per second.
+    /// Runs until `end`. Returns the rate of each flow in this time, in bytes per second.
     std::vector<double> rates_until(Instant end) {
         const double seconds = (end - now_).seconds();
         std::vector<double> rates;
@@ -88,7 +89,8 @@ private:
         cable.bytes_per_second = is_bottleneck ? config.bytes_per_second : 0;
         cable.queue_max = is_bottleneck ? config.queue : 0;
         if (is_bottleneck) cable.faults.loss = config.loss;
-        // Without it whoever sends one packet for each answer finds the place that one just left.
+        // Without jitter, a sender that sends one packet for each answer would always find the free
+        // place that its last packet has left in the queue.
         if (!is_bottleneck) cable.jitter = Duration::microseconds(200);
         return cable;
     }
