@@ -1,5 +1,5 @@
-// What the fuzz targets of SP AM share: configurations so small that windows close, numbers wrap
-// and places run out within some frames, and memory whose wrong use shows.
+// Common parts of the fuzz targets of SP AM. The configurations are so small that windows fill,
+// numbers wrap and places run out after a few frames. The memory shows wrong accesses.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace wireproof::am::fuzz {
 
-/// Layout, recovery, sizes and how sessions come about, by the bits of `choice`.
+/// The bits of `choice` select layout, recovery, sizes and whether HELLO opens the session.
 inline Config small_config(std::uint8_t choice) {
     Config config;
     const bool roomy = (choice & 4) != 0;
@@ -51,8 +51,8 @@ inline std::vector<std::byte> pattern(std::size_t size, std::uint64_t seed) {
     return bytes;
 }
 
-/// Memory for the peer: one region to store to, one to get from, bytes around them that nobody may
-/// touch.
+/// Memory that the peer uses: one region for stores, one for gets. Nobody may write the bytes
+/// around them.
 class PeerMemory {
 public:
     static constexpr std::uint64_t stores_at = 0x1000;
@@ -90,15 +90,15 @@ private:
     std::vector<std::byte> untouched_;
 };
 
-/// Memory lent to transfers under way, by tag. Given back to the heap the moment a transfer ends,
-/// so that the address sanitizer sees who still uses it (AM-36).
+/// Memory of the unfinished transfers, by tag. It is freed as soon as its transfer ends, so the
+/// address sanitizer finds each later access (AM-36).
 class Lent {
 public:
     struct Transfer {
         bool is_store = false;
         std::uint64_t at = 0;  // offset in the peer's region
         std::vector<std::byte> bytes;
-        Reason refusal = Reason::none;  // it will end with
+        Reason refusal = Reason::none;  // with which the transfer must end
     };
 
     std::uint64_t next_tag() const { return next_; }
@@ -125,7 +125,7 @@ struct Sent {
     Header header;
 };
 
-/// The next frame that the engine sends, which must be a good one.
+/// The next frame that the engine sends. It must be a valid frame to the peer.
 inline std::optional<Sent> next_sent(Connection& engine, Instant now) {
     const Config& config = engine.config();
     std::vector<std::byte> room(config.packet_max);

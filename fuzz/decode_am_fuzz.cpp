@@ -1,5 +1,5 @@
-// Any bytes to everything that reads bytes: headers in both widths, bodies, and addresses as text.
-// What reads must write the same again.
+// Random bytes for all decoders: headers of both layouts, bodies, and addresses as text. The
+// encoder must produce the same bytes again from the decoded value.
 #include <array>
 #include <string_view>
 #include <vector>
@@ -30,7 +30,8 @@ void read_packet(Layout layout, std::size_t header_size, std::size_t checksum_at
         const bool in_checksum = i >= checksum_at && i < checksum_at + 4;
         WIREPROOF_CHECK(again[i] == (in_checksum ? std::byte{0} : packet[i]));
     }
-    // Sealed, it holds; with any bit changed it would not, but for the filler's.
+    // With a new checksum the packet is valid. After a change of any bit except in the filler, it
+    // is not.
     const ConstBytes behind = packet.subspan(header_size);
     if (header->filler > behind.size()) {
         WIREPROOF_CHECK(!checksum_holds(layout, packet));

@@ -1,4 +1,4 @@
-// Any bytes to everything that reads InfiniBand packets and captures of them.
+// Random bytes for all decoders of InfiniBand packets and of captures with such packets.
 #include <array>
 #include <vector>
 
@@ -14,7 +14,7 @@
 namespace wireproof {
 namespace {
 
-// What decodes is within the frame, and what is written of it decodes to the same.
+// The decoded packet must lie in the frame. After encoding, it must decode to the same packet.
 void read_packet(ConstBytes bytes) {
     WIREPROOF_CHECK(proto::ib::describe(bytes).length == bytes.size());
     const auto packet = proto::ib::Packet::decode({.bytes = bytes});
@@ -31,7 +31,7 @@ void read_packet(ConstBytes bytes) {
     WIREPROOF_CHECK(again->payload.size() == packet->payload.size());
     WIREPROOF_CHECK(again->headers.aeth == packet->headers.aeth);
     WIREPROOF_CHECK(again->headers.reth == packet->headers.reth);
-    // Payload that lies elsewhere is the same payload.
+    // Payload in other memory must decode to the same packet.
     const std::size_t head = proto::ib::Bth::size + packet->opcode->extended_size();
     std::vector<std::byte> rest(written.begin(),
                                 written.begin() + static_cast<std::ptrdiff_t>(head));
@@ -41,7 +41,7 @@ void read_packet(ConstBytes bytes) {
     WIREPROOF_CHECK(lent && lent->payload.size() == packet->payload.size());
 }
 
-// What is read of a datagram is written to the same, but for what is reserved.
+// A decoded datagram must decode to the same value after encoding. Reserved bits may differ.
 void read_datagram(ConstBytes bytes) {
     const auto datagram = proto::ib::CmDatagram::decode(bytes);
     if (!datagram) return;

@@ -1,5 +1,5 @@
-// Any bytes to everything that reads the frames of links and what carries them: TLPs, DLLPs,
-// micropackets, datagrams of a sequenced wire, segments of messages.
+// Random bytes for all decoders of links and of the layers around them: TLPs, DLLPs, micropackets,
+// datagrams of a sequenced wire, segments of messages.
 #include <array>
 #include <vector>
 
@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace wireproof;
     const ConstBytes bytes = std::as_bytes(std::span(data, size));
     read_pcie(bytes);
-    // A control word alone may stand for a micropacket whose data was carried by reference.
+    // A control word without data may be a micropacket whose data is lent in other memory.
     const std::size_t length = hippi::describe(bytes).length;
     WIREPROOF_CHECK(length == bytes.size() ||
                     (bytes.size() == hippi::control_size && length == hippi::unit_size));

@@ -1,6 +1,6 @@
-// Two Connections and a channel that loses, repeats, reorders, damages and delays, all as the
-// fuzzer says. Then the channel becomes perfect, and everything must have arrived exactly once and
-// in order, within a bounded number of turns (AM-15, 16, 19, 43 and more).
+// Two Connections and a channel between them. The fuzzer decides which frames the channel loses,
+// repeats, reorders, damages and delays. Then the channel has no more faults. Within a bounded
+// number of turns everything must arrive exactly once and in order (AM-15, 16, 19, 43 and more).
 #include <deque>
 #include <limits>
 
@@ -11,16 +11,16 @@ namespace {
 
 using wireproof::fuzz::Input;
 
-constexpr HandlerId silent{1};   // its requests get no reply
-constexpr HandlerId echoed{2};   // theirs do, with the same arguments
-constexpr HandlerId missing{3};  // theirs are refused
+constexpr HandlerId silent{1};   // of requests without a reply
+constexpr HandlerId echoed{2};   // of requests whose reply has the same arguments
+constexpr HandlerId missing{3};  // of requests that are refused
 constexpr HandlerId answer{4};
 constexpr HandlerId stored{5};
-constexpr HandlerId nobody{6};  // its stores are refused
+constexpr HandlerId nobody{6};  // of stores that are refused
 constexpr std::size_t memory_size = 1024;
 constexpr std::size_t slot_size = memory_size / 4;
 
-/// One node, and what must still come to it, in order.
+/// One node, and the messages that must still arrive at it, in order.
 struct End {
     explicit End(const Config& config) : engine(config, memory.table) {
         handlers.set(stored, true);
@@ -34,14 +34,15 @@ struct End {
     Lent lent;
     Connection engine;
     std::uint8_t posts = 0;
-    std::deque<std::vector<std::byte>> in_flight;                       // towards this node
-    std::deque<std::pair<HandlerId, std::vector<std::byte>>> requests;  // that it will be asked
-    std::deque<std::vector<std::byte>> replies;                         // that it will get
-    std::size_t refusals = 0;                                           // likewise
-    std::map<std::uint32_t, std::vector<std::byte>> stores;  // that it will hear of, by argument
+    std::deque<std::vector<std::byte>> in_flight;                       // frames to this node
+    std::deque<std::pair<HandlerId, std::vector<std::byte>>> requests;  // expected
+    std::deque<std::vector<std::byte>> replies;                         // expected
+    std::size_t refusals = 0;                                           // expected
+    std::map<std::uint32_t, std::vector<std::byte>> stores;             // expected, by argument
 };
 
-/// Of nodes that wait for ever, however long the fuzzer keeps frames back.
+/// A configuration in which a node never gives up, even if the fuzzer delays frames for a long
+/// time.
 Config patient_config(std::uint8_t choice) {
     Config config = small_config(choice);
     config.keepalive_limit = config.resend_limit = std::numeric_limits<std::uint32_t>::max();
@@ -95,7 +96,7 @@ public:
 private:
     End& other_end(End& end) { return &end == ends_[0].get() ? *ends_[1] : *ends_[0]; }
 
-    // What users ask for.
+    // Operations of the users.
 
     std::vector<std::byte> arguments(End& end, std::size_t size) {
         return pattern(size, 1000U + end.posts++);
@@ -111,8 +112,8 @@ private:
         if (handler == echoed) end.replies.push_back(words);
     }
 
-    // Into a quarter of the peer's memory that no other store under way goes to; or, refused,
-    // beyond it, or to a handler that is not there.
+    // Stores into a quarter of the peer's memory that no other unfinished store uses. Some stores
+    // must be refused: they use memory without the right, or a handler that does not exist.
     void store(End& end, std::uint8_t shape) {
         const std::uint64_t slot = shape % 4;
         for (const auto& [tag, transfer] : end.lent.under_way()) {
@@ -149,7 +150,7 @@ private:
         return status == PostStatus::accepted;
     }
 
-    // What happens to frames.
+    // Fates of frames.
 
     void transmit(End& end, int most) {
         for (int count = 0; count < most; ++count) {
@@ -222,7 +223,7 @@ private:
         }
     }
 
-    // What arrives.
+    // Deliveries.
 
     void draw(End& end) {
         for (int count = 0; const auto delivery = end.engine.next_delivery(); ++count) {
@@ -279,11 +280,11 @@ private:
     void take(End& end, const SessionBegan&) {
         WIREPROOF_CHECK(end.engine.established() && end.engine.stats().sessions == 1);
     }
-    // Nobody is given up.
+    // No node gives up its peer.
     void take(End&, const FateUnknown&) { WIREPROOF_CHECK(false); }
     void take(End&, const SessionEnded&) { WIREPROOF_CHECK(false); }
 
-    // The end.
+    // Checks at the end.
 
     bool at_rest() const {
         return std::all_of(ends_.begin(), ends_.end(), [](const auto& end) {

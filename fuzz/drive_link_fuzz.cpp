@@ -1,7 +1,7 @@
-// Two ends of a link, driven by the fuzzer: what is submitted, which frame moves, is lost or
-// damaged, when time passes, when the wire says that the peer has a new life. An honest channel
-// delivers every message of a life at most once and in order, and all of them once faults stop.
-// With a first byte that says so, one end also gets frames that no peer sent.
+// Two ends of a link. The fuzzer submits messages, moves, loses or damages frames, lets time pass
+// and reports a new life of the peer. The link must deliver each message of a life at most once and
+// in order, and all of them after the faults stop. With a bit of the first byte, the fuzzer also
+// sends forged frames to the ends.
 #include <deque>
 #include <vector>
 
@@ -92,7 +92,7 @@ private:
         return true;
     }
 
-    // One bit, which every check here finds.
+    // Flips one bit. Each check of the two links finds this.
     void damage(std::size_t from, std::size_t bit) {
         if (ways_[from].empty()) return;
         Frame& frame = ways_[from].front();
@@ -111,7 +111,7 @@ private:
         if (ends_[node].next_deadline() > now_) return;
         ends_[node].on_deadline(now_);
         draw(node);
-        WIREPROOF_CHECK(ends_[node].next_deadline() > now_);  // or a host would never sleep again
+        WIREPROOF_CHECK(ends_[node].next_deadline() > now_);  // otherwise a host could never sleep
     }
 
     void other(std::size_t node, fuzz::Input& in) {
@@ -121,7 +121,7 @@ private:
                 ends_[node] = copy;
                 break;
             }
-            case 1: {  // both ends at once, as a wire that begins a new epoch tells them
+            case 1: {  // both ends at once, as when a wire begins a new epoch
                 for (auto& way : ways_) way.clear();
                 for (std::size_t end = 0; end < 2; ++end) {
                     ends_[end].on_wire_event(now_, WireEvent::new_life);
@@ -150,7 +150,7 @@ private:
             if (delivery->what == LinkDelivery::What::up) up_[node] = true;
             if (delivery->what == LinkDelivery::What::down) {
                 up_[node] = false;
-                // A reset of the protocol's own: what was under way is gone.
+                // The protocol has reset the link. Messages in flight are lost.
                 for (std::size_t end = 0; end < 2; ++end) reset_[end] = true;
             }
             if (delivery->what != LinkDelivery::What::message) continue;
@@ -182,7 +182,7 @@ private:
             }
             if (!moved) return;
         }
-        WIREPROOF_CHECK(forged_);  // two honest ends fall silent
+        WIREPROOF_CHECK(forged_);  // two honest ends stop sending at last
     }
 
     std::array<E, 2> ends_;

@@ -1,5 +1,4 @@
-// What a fuzzer's bytes are read with: past their end everything is 0, so every input is a whole
-// one.
+// Reads the bytes of a fuzzer. After the last byte it reads zeros, so no input is too short.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +20,7 @@ public:
     }
     std::uint16_t pair() { return static_cast<std::uint16_t>(byte() | byte() << 8); }
 
-    /// As many of them as there are.
+    /// At most `count` bytes: as many as are left.
     ConstBytes bytes(std::size_t count) {
         const ConstBytes taken = left_.first(std::min(count, left_.size()));
         left_ = left_.subspan(taken.size());
@@ -32,7 +31,7 @@ private:
     ConstBytes left_;
 };
 
-/// Reads every byte, for the address sanitizer to look at.
+/// Reads each byte, so the address sanitizer checks the access.
 inline void touch(ConstBytes bytes) {
     unsigned sum = 0;
     for (const std::byte byte : bytes) sum += std::to_integer<unsigned>(byte);

@@ -1,5 +1,5 @@
-// Any bytes as a capture: reader, link layers and tunnels, packets, and all that follows
-// connections.
+// Random bytes as a capture, for all code of inspect: the reader, link layers and tunnels, packets,
+// and the code that follows connections.
 #include "fuzz/input.hpp"
 
 #include "wireproof/app/capture/capture_walk.hpp"
@@ -9,7 +9,7 @@
 namespace wireproof::capture {
 namespace {
 
-// Each packet is believed whatever its ICRC, for no fuzzer makes right ones.
+// The events use each packet, also with a wrong ICRC, because the fuzzer does not find right ones.
 void follow(ConstBytes file, std::size_t piece) {
     CaptureWalk walk(capture_in(file, piece));
     ConnectionEvents events;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the seed corpus: inputs that use everything a target understands, for libFuzzer to vary.
+"""Writes the seed corpus: inputs that use everything that a target understands. libFuzzer varies them.
 
-The bytes are those that each target's source reads; run it again after changing what they mean.
+The source of each target says what its bytes mean. Run this program again after a change there.
 """
 
 import pathlib
@@ -108,7 +108,7 @@ def ib_corpus():
         write("decode_ib", "pcapng_" + name, captureng(order, ipv4, ipv6))
 
 
-# inspect: captures, as the tests have them.
+# inspect: the captures of the tests.
 
 def inspect_corpus():
     data = pathlib.Path(__file__).parent.parent / "tests" / "data"
@@ -118,8 +118,8 @@ def inspect_corpus():
         write("inspect", name, (data / "rocev2" / (name + ".pcap")).read_bytes())
 
 
-# drive_link: byte 0 chooses the engine and its configuration, then come turns: submit, send,
-# arrive, lose, damage, time.
+# drive_link: byte 0 chooses the engine and its configuration. Turns follow: submit, send, arrive,
+# lose, damage, time.
 
 def drive_link_corpus():
     clean = bytes([0, 20, 1, 0, 33, 1, 3, 1, 3, 9, 11, 6, 20, 9, 11])
@@ -134,14 +134,14 @@ def drive_link_corpus():
                       bytes([choice + engine]) + turns * 3)
 
 
-# receive_am: byte 0 chooses the configuration, then come turns.
+# receive_am: byte 0 chooses the configuration. Turns follow.
 
 REQ, REP, CHUNK, OPEN, GET_REQ, ACK, NACK, KEEPALIVE, HELLO = range(9)
 
 
 def forged(kind, number=0, acks=0, ident=1, place=0, shape=0, body=(), on_reply=False):
-    """A turn with a frame that decodes. `number` counts from the one expected."""
-    if on_reply:  # the byte with its top bit set that means the same kind, taken modulo 9
+    """A turn with a frame that decodes. `number` counts from the expected number."""
+    if on_reply:  # a byte with its top bit set that is the same kind modulo 9
         kind = next(byte for byte in range(0x80, 0x100) if byte % 9 == kind)
     return bytes([1, kind, 0, 16 + number, acks, ident, place, shape, *body])
 
@@ -185,7 +185,7 @@ def receive_corpus():
     write("receive_am", "raw", bytes([0, 0, 7, len(raw)]) + raw + bytes([8, 0, 3]) + b"abc")
 
 
-# drive_am: byte 0 chooses the configuration, then come turns; bit 7 names the node.
+# drive_am: byte 0 chooses the configuration. Turns follow; bit 7 names the node.
 
 B = 0x80
 REQUEST, STORE, GET, SEND_ALL, SEND_ONE, DELIVER, PICK, LOSE, REPEAT, DAMAGE, DELIVER_ALL, TIME, \
@@ -204,7 +204,7 @@ def drive_corpus():
     write("drive_am", "windows", [4] + [REQUEST, 1, B | REQUEST, 1] * 20 + lossy * 3)
 
 
-# receive_ib: turns of the port, most of them packets of a peer.
+# receive_ib: byte 0 chooses the configuration. Turns follow, most of them packets of a peer.
 
 def ib_packet(which, operation, psn, place=0, to=40, length=8, flags=1, syndrome=0x1F, payload=None):
     size = [] if payload is None else [payload]
@@ -237,7 +237,7 @@ def receive_ib_corpus():
     write("receive_ib", "datagrams", [0] + receives + datagrams)
 
 
-# receive_peer: turns of the device (0) and of the other process (1), each with what it does.
+# receive_peer: turns of the device (0) and of the other process (1), each with its action.
 
 def receive_peer_corpus():
     device, other = lambda *turn: [0, *turn], lambda *turn: [1, *turn]

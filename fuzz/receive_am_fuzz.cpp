@@ -1,6 +1,7 @@
-// A Connection whose peer sends whatever the fuzzer likes: raw bytes, or frames with the right
-// nodes, cookie, checksum and numbers near those expected, so that they get deep. Nothing may be
-// touched but what is registered or lent, and whatever comes in, little goes out.
+// A Connection. The fuzzer is its peer. It sends raw bytes, or frames with the right nodes, cookie
+// and checksum and with numbers near the expected ones, so the engine does not drop them early. The
+// engine may write only memory that is registered or lent, and it may send only few frames for each
+// step.
 #include "fuzz/am_kit.hpp"
 
 namespace wireproof::am::fuzz {
@@ -9,9 +10,9 @@ namespace {
 using wireproof::fuzz::Input;
 using wireproof::fuzz::touch;
 
-// Little, so that what reaches too far is soon beyond it.
+// Small, so an address or a length that is a little too large is already outside.
 constexpr std::size_t memory_size = 256;
-constexpr std::uint16_t handlers = 256;  // of which every other is there
+constexpr std::uint16_t handlers = 256;  // those with an odd number exist
 
 class Target {
 public:
@@ -21,7 +22,7 @@ public:
         engine_.bind_handlers(handlers_);
         if (!config_.cookie) meet();
         (void)engine_.request(HandlerId{1}, {});
-        drain();  // which tells its cookie
+        drain();  // the frames contain the cookie
     }
 
     void turn(Input& in) {
@@ -50,7 +51,7 @@ public:
     }
 
 private:
-    // A session with an honest peer, whose part the fuzzer then takes.
+    // Begins a session with an honest peer. Afterwards the fuzzer takes the place of this peer.
     void meet() {
         const MemoryTable nothing;
         Connection peer(mirrored(config_), nothing);
@@ -68,8 +69,8 @@ private:
     }
 
     void receive(ConstBytes frame, bool intact) {
-        // In memory of its own, so that reading past its end shows, and that what is delivered of
-        // it may be read until the next draw and no longer.
+        // The frame has its own memory, so the address sanitizer finds a read after its end. A
+        // delivery may refer to this memory only until draw() returns.
         const std::vector<std::byte> bytes(frame.begin(), frame.end());
         engine_.on_frame(now_, {bytes, PeerId{0}, intact ? Integrity::intact : Integrity::check});
         ++received_;
@@ -90,7 +91,7 @@ private:
         return frame;
     }
 
-    // A frame that decodes, in few bytes.
+    // Makes a frame that decodes, from few bytes of input.
     std::vector<std::byte> forged_frame(Input& in) {
         Header header;
         header.dst = config_.node;
@@ -114,7 +115,7 @@ private:
         header.count =
             static_cast<std::uint16_t>(header.kind == Kind::chunk ? 1 + place / 32 : data.size());
         if (header.kind == Kind::hello) header.count = place % 2;
-        // Some are filled, most of them as they may be.
+        // Some frames have filler. Most of this filler is valid.
         std::size_t filler = 0;
         if (config_.layout == Layout::ethernet && (kind & 0x40) != 0) {
             const std::size_t most = config_.data_max();
@@ -135,7 +136,7 @@ private:
         const std::uint64_t total = shape < 200 ? shape * 4U : in.pair() * 0x10001ULL;
         switch (header.kind) {
             case Kind::open: {
-                // Up to the very end of the memory, or near its begin.
+                // The store ends at the end of the memory, or begins near its first byte.
                 const std::uint8_t where = in.byte();
                 const std::uint64_t at = where % 2 == 0 ? memory_size - total : where;
                 OpenBody{PeerMemory::stores_at + at, total, in.byte(), 5}.encode(
@@ -162,7 +163,7 @@ private:
         return data.first(shape % (data.size() + 1));
     }
 
-    // Numbers from some before to some after.
+    // A number from 16 before `number` to 47 after it.
     std::uint32_t near(std::uint32_t number, std::uint8_t distance) const {
         return static_cast<std::uint32_t>((number + config_.modulus + distance % 64U - 16) %
                                           config_.modulus);
@@ -189,7 +190,7 @@ private:
         } else {
             status = engine_.get({0x99, transfer.bytes, lent_.next_tag()});
         }
-        // Moved away, its bytes stay where they are.
+        // The engine uses these bytes. A move of the vector does not change their address.
         if (what % 3 != 0 && status == PostStatus::accepted) lent_.add(std::move(transfer));
     }
 
@@ -199,7 +200,7 @@ private:
         engine_.on_deadline(now_);
         draw();
         drain();
-        WIREPROOF_CHECK(engine_.next_deadline() > now_);  // or a host would never sleep again
+        WIREPROOF_CHECK(engine_.next_deadline() > now_);  // otherwise a host could never sleep
     }
 
     void other(Input& in) {
@@ -216,7 +217,7 @@ private:
                 break;
             }
             case 5: (void)engine_.touches(memory_.stores()); break;
-            case 7: {  // comes or goes, amid stores too
+            case 7: {  // a handler appears or disappears, also during a store
                 const HandlerId handler{in.byte()};
                 handlers_.set(handler, !handlers_.has(handler));
                 break;
@@ -303,7 +304,7 @@ private:
     std::uint64_t received_ = 0;
     std::uint8_t mood_ = 0;
 
-    // What its frames told.
+    // Read from the frames of the engine.
     std::uint64_t cookie_ = 1;
     std::uint64_t nonce_ = 0;
     std::array<std::uint32_t, channel_count> expected_ = config_.first_number;

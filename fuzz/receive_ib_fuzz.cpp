@@ -1,7 +1,7 @@
-// A port whose peers send whatever the fuzzer likes: raw bytes, or packets to its queue pairs of
-// UC, RC and UD with PSNs, keys and addresses near the right ones, so that they get deep. Nothing
-// may be written but what is registered for it, and nothing may complete that was not asked for, or
-// twice.
+// A port. The fuzzer is its peers. It sends raw bytes, or packets to queue pairs of UC, RC and UD
+// with PSNs, keys and addresses near the right ones, so the port does not drop them early. The port
+// may write only memory that is registered for writes. Only work that was posted may complete, and
+// only once.
 #include <array>
 #include <vector>
 
@@ -23,7 +23,8 @@ constexpr std::uint32_t first_psn = 0xFFFFFC;
 constexpr std::array transports = {Transport::uc, Transport::rc, Transport::rc, Transport::ud};
 constexpr std::uint32_t first_number = 8;
 
-/// Regions with bytes of nobody between them. Little, so that what reaches too far is beyond soon.
+/// Regions with unregistered bytes between them. The regions are small, so an address or a length
+/// that is a little too large is already outside.
 struct Memory {
     enum Place : std::size_t { writable, readable, window, local, places };
 
@@ -37,7 +38,8 @@ struct Memory {
         for (std::size_t i = 0; i < bytes.size(); ++i) {
             const std::size_t block = i / region_size;
             const bool own = block % 2 == 1 && block / 2 != readable;
-            // The window shows the middle of its region, and peers have no other key to it.
+            // The window gives access to the middle of its region. The peers do not know the key of
+            // the region itself.
             const bool shown =
                 block / 2 != window || (i % region_size >= 128 && i % region_size < 384);
             if (!own || !shown) WIREPROOF_CHECK(bytes[i] == std::byte{0xA5});
@@ -45,13 +47,13 @@ struct Memory {
     }
 };
 
-/// What was asked of a queue, and what of it has not completed.
+/// The work that was posted to a queue. Work from `oldest` to before `next` has not completed.
 struct Ledger {
     std::uint64_t next = 0;
     std::uint64_t oldest = 0;
 
     void completed(std::uint64_t id) {
-        WIREPROOF_CHECK(id >= oldest && id < next);  // some complete silently
+        WIREPROOF_CHECK(id >= oldest && id < next);  // some work completes silently
         oldest = id + 1;
     }
 };

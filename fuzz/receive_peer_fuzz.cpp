@@ -1,7 +1,7 @@
-// A process of this host and user that is no device, beside a device's Peers: it says what it likes
-// on the sockets, with descriptors of every kind, and changes the shared memory at any moment. What
-// the device receives lies outside of that memory and stays as it was, packets to the peer are not
-// held for ever, and no descriptor is left.
+// The Peers of a device, and a hostile process of the same host and user. That process sends
+// anything on the sockets, with descriptors of all kinds, and changes the shared memory at any
+// time. A frame that the device receives must lie outside this memory and must not change. The
+// device must not hold packets to the peer for ever. At the end no descriptor may be left open.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -22,7 +22,7 @@ namespace {
 
 using wireproof::fuzz::Input;
 
-constexpr std::size_t lines = 8192;  // of a ring, as the device wants them
+constexpr std::size_t lines = 8192;  // of a ring: the number that the device requires
 const std::size_t frame_max = proto::ib::packet_max(4096);
 
 Address address_of(std::uint8_t last) {
@@ -71,7 +71,7 @@ public:
             case 7: write_word(input); break;
             case 8: scribble(input); break;
             case 9: close_one(input.byte()); break;
-            case 10:  // sealed against both
+            case 10:  // the memory is sealed, so nobody can change its size
                 if (segment_.memory().is_open()) {
                     WIREPROOF_CHECK(::ftruncate(segment_.memory().handle(), 4096) != 0);
                 }
@@ -166,7 +166,7 @@ private:
         return Descriptor(ends[0]);
     }
 
-    /// Memory of its own making, with an honest producer in it to begin with.
+    /// Creates memory of its own, with an honest producer at first.
     void offer(std::size_t ring_lines) {
         auto made = Segment::create(ring_lines);
         WIREPROOF_CHECK(made.has_value());
@@ -174,7 +174,7 @@ private:
         producer_ = RingProducer(segment_.ring_filled_by(node_), frame_max);
     }
 
-    /// What the device says: a call, or memory that it offers.
+    /// Receives from the device: a call, or memory that the device offers.
     void hear() {
         if (auto caller = listener_.accept()) life_ = std::move(*caller);
         for (ControlSocket* const socket : {&life_, &memory_}) {
@@ -241,8 +241,8 @@ private:
 
     Listener listener_ = std::move(*Listener::open(place_of(2)));
     ControlSocket life_;
-    ControlSocket memory_;  // its end of the pair
-    std::size_t node_ = 1;  // of the memory
+    ControlSocket memory_;  // this side's end of the pair
+    std::size_t node_ = 1;  // number of this side in the shared memory
     Segment segment_;
     RingProducer producer_;
 };
@@ -281,7 +281,7 @@ public:
         }
     }
 
-    /// Once what was said has been heard.
+    /// First receives all that was sent, then checks that the device sends packets at last.
     void check_nothing_is_held(Input& input, Hostile& hostile) {
         for (int i = 0; i < 64; ++i) {
             pass(2);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh TARGET CORPUS: a few seconds of a fuzz target on a copy of its seed corpus.
+# run.sh TARGET CORPUS: runs a fuzz target for some seconds on a copy of its seed corpus.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
