@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Fails if docs/overview.md names a function that does not stand in the file beside it.
+"""Fails if docs/overview.md names a function that is not in the file named beside it.
 
   overview_test.py SOURCE_DIR
   overview_test.py --self-test
 
-A row is `| step | functions | files |`. A file is named from the root, from wireproof/, or from the folder of the
-file before it; a folder stands for all its files.
+A row is `| step | functions | files |`. The path of a file begins at the root, at wireproof/, or at the folder of the
+file before it. A folder stands for all its files.
 """
 import pathlib
 import re
@@ -15,7 +15,7 @@ NAME = re.compile(r"`([^`]+)`")
 
 
 def files_named(root, cell):
-    """All sources that a cell names; and names that are none."""
+    """Returns all sources that a cell names, and the names that have no source."""
     found, missing = [], []
     for name in NAME.findall(cell):
         known = [root, root / "wireproof", root / "wireproof/proto/am", *(file.parent for file in found[-1:])]

@@ -4,20 +4,20 @@
   rules_test.py SOURCE_DIR
   rules_test.py --self-test SOURCE_DIR
 
-docs/rules/PROTOCOL.md states each rule in a line of its own: `* **AM-7**: one sentence.` A rule that is not built ends
-with `Not built: why.` Every other rule is cited in a comment of a source and in a comment of a test, and has a row in
-the table of wireproof/proto/PROTOCOL/README.md: `| UC-15, 16 | function | test |`. In each row
+docs/rules/PROTOCOL.md states each rule in its own line: `* **AM-7**: one sentence.` A rule that is not implemented ends
+with `Not built: why.` A comment of a source and a comment of a test must cite each other rule, and the rule must have a
+row in the table of wireproof/proto/PROTOCOL/README.md: `| UC-15, 16 | function | test |`. In each row
 
-  - a source file that cites the rule has one of the functions that the row names, or is in the folder named;
-  - each test that the row names exists, and it or the comment above it cites a rule of the row. `.Name` is a test of
-    the suite named before it, `Name` one of any suite; a name with `…` or `*` in it is not checked.
+  - a source file that cites the rule has one of the functions that the row names, or is in the folder that it names;
+  - each test that the row names exists, and the test or the comment above it cites a rule of the row. `.Name` is a test
+    of the suite named before it, `Name` a test of any suite. A name with `…` or `*` is not checked.
 """
 import pathlib
 import re
 import sys
 import typing
 
-# The letters of each protocol's ids.
+# The letters at the begin of the rule ids of each protocol.
 LETTERS = {"am": ["AM"], "pcie": ["PCIE"], "hippi": ["HIPPI"], "ib": ["UC", "RC"]}
 RULE = re.compile(r"^\* \*\*([A-Z]+)-(\d+)\*\*: (.+(?:\n  .+)*)", re.M)
 TEST = re.compile(r"^TEST(?:_P|_F)?\((\w+),\s*(\w+)\)|^TYPED_TEST\((\w+),\s*(\w+)\)", re.M)
@@ -33,7 +33,7 @@ class Tree(typing.NamedTuple):
 
 
 def ids_in(text, letters):
-    """All rules of these letters: "UC-15, 16" are two, "AM-3 to 5" and "AM-3 … 5" three."""
+    """Returns all rules with these letters. "UC-15, 16" are two rules, "AM-3 to 5" and "AM-3 … 5" are three."""
     found = set()
     for match in re.finditer(rf"\b{letters}-(\d{{1,3}})\b((?:(?:, | and | to | … |–)\d+)*)", text):
         last = int(match[1])
@@ -46,7 +46,7 @@ def ids_in(text, letters):
 
 
 def comments_of(text):
-    """A line for each comment: a list of rules may go on in the comment's next line."""
+    """Returns one line for each comment, because a list of rules may continue in the next line of the comment."""
     found, follows = [], False
     for line in text.splitlines():
         comment = COMMENT.search(line)
@@ -59,7 +59,7 @@ def comments_of(text):
 
 
 def tests_in(text):
-    """Each test with the comments above it and in it."""
+    """Returns each test with the comments above it and in it."""
     lines = text.splitlines()
     starts = []
     for number, line in enumerate(lines):
@@ -89,7 +89,7 @@ def read_tree(root):
 
 
 def stated(protocol, tree, complaints):
-    """The rules of the protocol that are built, by their letters."""
+    """Returns the implemented rules of the protocol, by their letters."""
     found = {letters: {} for letters in LETTERS[protocol]}
     for letters, number, sentence in RULE.findall(tree.rules[protocol]):
         if letters not in found:
@@ -106,7 +106,7 @@ def stated(protocol, tree, complaints):
 
 
 def tests_named(cell, tree):
-    """Each test that the cell names, and those of that name."""
+    """Yields each test that the cell names, with all tests of that name."""
     suite = ""
     for token in re.findall(r"`([^`]+)`", cell):
         match = re.fullmatch(r"(\w*)\.(\w+)", token)
@@ -119,7 +119,7 @@ def tests_named(cell, tree):
 
 
 def check_row(protocol, row, tree, cited_in, complaints):
-    """`cited_in`: the rules that each source cites."""
+    """Checks one row. `cited_in` has the rules that each source cites."""
     cells = [cell.strip() for cell in row.strip().strip("|").split("|")]
     rules = {(letters, rule) for letters in LETTERS[protocol] for rule in ids_in(cells[0], letters)}
     if not rules or len(cells) < 3:
@@ -169,7 +169,7 @@ def check(tree):
 
 
 def self_test(tree):
-    """Plants one fault of each kind and sees the complaint."""
+    """Inserts one error of each kind and expects its message."""
     am, uc = (max(ids_in(tree.rules[protocol], letters)) for protocol, letters in (("am", "AM"), ("ib", "UC")))
     one_more = tree._replace(rules=tree.rules | {
         "am": f"{tree.rules['am']}\n* **AM-{am + 2}**: Planted.\n* **UC-1**: Planted.\n* **AM-1**: Planted.\n"})

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Names each test that was skipped and may not be: permitted_skips.txt, beside this file, says which may.
+"""Prints each skipped test that must not be skipped. permitted_skips.txt, beside this file, lists the tests that may.
 
-  skips.py LOG…       LastTest.log of ctest; exits with 1 where a test was skipped that is not listed
+  skips.py LOG…       reads LastTest.log of ctest; exits with 1 if a skipped test is not listed
   skips.py --self-test SOURCE_DIR
 """
 import ast
@@ -20,13 +20,13 @@ COUNTED = re.compile(r"(?m)^(?:OK|FAILED) \(.*skipped=(\d+)")
 
 
 def skips_of(log):
-    """Of each test that was skipped: its name, and what it said."""
+    """Yields the name and the reason of each skipped test."""
     for name, output in TEST.findall(log):
         for said, test in OF_GOOGLE_TEST.findall(output):
             yield test, " ".join(said.split())
         told = 0
         for match in OF_UNITTEST.finditer(output):
-            # A test with a docstring is named in the line before.
+            # The name of a test with a docstring is in the line before.
             before = output[:match.start()].splitlines()[-1:]
             method = METHOD.search(match[1]) or METHOD.search("".join(before))
             yield f"{name}.{method[1] if method else '?'}", " ".join(ast.literal_eval(match[2]).split())
@@ -78,7 +78,7 @@ ALL = ["Py.A.test_skips: no raw sockets", "Py.A.test_with_a_docstring: it is Mon
 
 
 def self_test():
-    """Of a real run of ctest."""
+    """Returns the log of a real run of ctest."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "a_test.py").write_text(SCRIPT)
@@ -101,7 +101,7 @@ def self_test():
 
 
 def never_said(root):
-    """Entries whose reason stands in no test."""
+    """Returns the entries whose reason is not in any test."""
     tests = [path for folder in ("tests", "wireproof") for suffix in ("py", "cpp")
              for path in (root / folder).rglob(f"*.{suffix}") if path.resolve() != pathlib.Path(__file__).resolve()]
     text = "\n".join(path.read_text() for path in tests)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The RDMA device as a job of a CI gets it: by tools/device.sh, which action.yml and Dockerfile call.
+"""Installs the RDMA device as a CI job does: with tools/device.sh, which action.yml and Dockerfile call.
 
-In a mount namespace of its own, where /usr/local and the home are empty, so nothing of this machine's is found by chance.
+The test has its own mount namespace with an empty /usr/local and home, so it finds nothing of this machine by chance.
 """
 import os
 import pathlib
@@ -15,7 +15,7 @@ import unittest
 SOURCE = pathlib.Path(os.environ["WIREPROOF_SOURCE"])
 LIMIT = 1200  # seconds, on a busy machine
 
-# Everything that a job does. The folder that the script installs into exists in this namespace only.
+# All steps of a job. The folder that the script installs into exists in this namespace only.
 JOB = r"""
 set -eu
 mount -t tmpfs none /usr/local
@@ -45,7 +45,7 @@ class ADeviceIsInstalledByOneScript(unittest.TestCase):
     def test_a_job_runs_on_it(self):
         if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode != 0:
             self.skipTest("no mount namespace may be made here")
-        # A copy of what is in the repository: the script builds in its own folder.
+        # The test copies the repository, because the script builds in the folder of its sources.
         names = subprocess.run(["git", "ls-files", "-z"], cwd=SOURCE, capture_output=True, check=True).stdout.split(b"\0")
         checkout = self.folder / "wireproof"
         for name in filter(None, names):

@@ -1,5 +1,5 @@
-"""Installs the build tree into a folder of its own and uses what is there as a stranger would. What
-to install, and how it was built, comes in the environment from CMake."""
+"""Installs the build tree into its own folder and uses the installed files as a user would. CMake
+passes what to install, and how it was built, in the environment."""
 import os
 import re
 import shlex
@@ -13,7 +13,7 @@ CMAKE, COMPILER, GENERATOR, BUILD, SOURCE = (
     os.environ["WIREPROOF_" + name]
     for name in ("CMAKE", "COMPILER", "GENERATOR", "BUILD", "SOURCE"))
 BUILD_TYPE = os.environ.get("WIREPROOF_BUILD_TYPE", "")
-# A sanitizer in the archive has to be in the program, too.
+# If the archive uses a sanitizer, the program must use it, too.
 FLAGS = os.environ.get("WIREPROOF_FLAGS", "")
 EXAMPLES = sorted(file[:-4] for file in os.listdir(os.path.join(SOURCE, "examples")) if file.endswith(".cpp"))
 HELLO, LINK_RETRY = (os.path.join(SOURCE, "examples", name + ".cpp") for name in ("hello_am", "link_retry"))
@@ -45,12 +45,12 @@ class Installed(unittest.TestCase):
         return os.path.join(self.prefix, found[0])
 
     def expect_hello(self, program, env=None):
-        """Five answers, although every tenth frame is lost."""
+        """Five answers arrive, although one frame in ten is lost."""
         squares = "".join(f"{n} squared is {n * n}\n" for n in range(1, 6))
         self.assertEqual(run(program, env=env), squares)
 
     def expect_link_retry(self, program, env=None):
-        """A point of each engine, and a ladder: the laboratory is in the library, too."""
+        """The library contains the laboratory, too: the program simulates points and draws a ladder."""
         out = run(program, env=env)
         self.assertRegex(out, r"^pcie      ETR 9[23]\.\d %, by the closed form 92\.8 %\n"
                               r"hippi6400 ETR 78\.\d %, by the closed form 78\.7 %\n\n")
@@ -59,7 +59,7 @@ class Installed(unittest.TestCase):
 
 class AStrangersProjectFindsBuildsAndRunsIt(Installed):
     def build(self, prefix, name, *more, programs=(HELLO, LINK_RETRY)):
-        """Returns the folder of the programs."""
+        """Builds the programs and returns their folder."""
         run(CMAKE, "-S", CONSUMER, "-B", self.path(name), "-G", GENERATOR,
             f"-DCMAKE_CXX_COMPILER={COMPILER}", f"-DCMAKE_BUILD_TYPE={BUILD_TYPE}",
             f"-DCMAKE_CXX_FLAGS={FLAGS}", f"-DCMAKE_PREFIX_PATH={prefix}",
@@ -80,7 +80,7 @@ class AStrangersProjectFindsBuildsAndRunsIt(Installed):
         self.expect_both(self.build(moved, "build-moved"))
 
     def test_every_example(self):
-        """The two others are above."""
+        """Builds and runs all examples except the two that are tested above."""
         names = [name for name in EXAMPLES if name not in ("hello_am", "link_retry")]
         if not os.path.exists("/usr/include/asio.hpp"):
             names.remove("event_loop_asio")
@@ -126,11 +126,11 @@ class PkgConfigFindsIt(Installed):
 
 
 class ItsArchiveGoesIntoAnything(Installed):
-    """Into programs of every optimisation, of both compilers, and into shared objects."""
+    """Links the archive into programs of each optimisation and of both compilers, and into shared objects."""
     LEVELS = ("-O0", "-O1", "-Og", "-O2", "-O3", "-O2 -fno-strict-aliasing")
 
     def expect_repeats(self, compiler, flags):
-        """A packet that comes again, and more Reads than are kept, work."""
+        """Repeated packets work, and more Reads than the device remembers."""
         run(compiler, "-std=c++20", *flags.split(), *shlex.split(FLAGS),
             "-I" + os.path.join(self.prefix, "include"), REPEATS, "-o", self.path("repeats"),
             self.find("libwireproof.a"))
@@ -204,8 +204,8 @@ class OnlyWhatIsPublicIsInstalled(Installed):
                                   and "WIREPROOF_1.0" not in line], [])
 
     def test_the_libraries_show_nothing_else(self):
-        """Whatever is not marked for users is not to be linked against. Templates of the standard
-        library are everybody's."""
+        """Programs cannot link with functions that are not marked for users. Templates of the standard
+        library may be visible."""
         for name, option in (("libwireproof.so", "-D"), ("libwireproof.a", "-g")):
             symbols = [line.split(None, 2)[1:] for line in run(
                 "nm", option, "-C", "--defined-only", self.find(name)).splitlines()
@@ -228,7 +228,7 @@ class OnlyWhatIsPublicIsInstalled(Installed):
 
 
 class ItsSourceIsAPartOfAnotherProject(unittest.TestCase):
-    """Configured only: that the rest compiles, others show."""
+    """This test only configures the project. Other tests show that the code compiles."""
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="install-test-", dir=BUILD)
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
@@ -243,7 +243,7 @@ class ItsSourceIsAPartOfAnotherProject(unittest.TestCase):
         with open(os.path.join(self.folder, "compile_commands.json"), encoding="utf-8") as file:
             return file.read()
 
-    # Of what the library itself does not need, nothing is found.
+    # CMake finds no package that the library itself does not need.
     WITHOUT = "-DCMAKE_IGNORE_PATH=/usr/include;/usr/share/javascript/dygraphs"
 
     def test_and_brings_the_library_alone_without_its_rules_of_warnings(self):
@@ -276,7 +276,7 @@ class EveryPublicHeaderCompilesAlone(Installed):
         for header in self.files(include):
             for standard in ("c++20", "c++23"):
                 with self.subTest(header=header, standard=standard):
-                    # Twice: it must bear that as well.
+                    # Twice, because a second include must work, too.
                     with open(self.path("alone.cpp"), "w", encoding="ascii") as source:
                         source.write(f"#include <{header}>\n" * 2)
                     run(COMPILER, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror",

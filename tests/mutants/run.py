@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Builds each deliberate defect of wireproof/*/mutants.json and sees the test that names it fail.
+"""Builds each deliberate defect of wireproof/*/mutants.json and checks that the test that it names fails.
 
   run.py SOURCE_DIR WORK_DIR [NAME | MODULE …]
   run.py --texts SOURCE_DIR
 
-With --texts it is only seen, in no time, that each could be made: its text stands once in its file, its test
-is one of the module whose tests are run for it, and no two have one name.
+With --texts nothing is built. The program only checks that each mutant can be made: its text is once in its file, its
+test belongs to the module whose tests run for it, and no two mutants have the same name.
 
-A module's mutants are in a file of its folder, and name their files from there. A mutant of the verbs device
-may name a file of tests/interop in `tested_in`, whose programs then run on the device.
+The mutants of a module are in a file of its folder. They name their files relative to that folder. A mutant of the
+verbs device may name a file of tests/interop in `tested_in`. The programs of that file then run on the device.
 
-The sources are copied to WORK_DIR; the tree itself is never touched. Each file of tests is a program of its own
-there: a defect is built with the one that kills it. A mutant that no longer applies,
-does not compile, or survives is an error.
+The sources are copied to WORK_DIR; the tree itself is not changed. There each file of tests is a separate program, and
+a defect is built with the program that has its test. A mutant that cannot be made, does not compile or survives is an
+error.
 """
 import concurrent.futures
 import json
@@ -24,15 +24,15 @@ import subprocess
 import sys
 import time
 
-# Each with the tests that kill its mutants.
+# Each has the tests that kill its mutants.
 MODULES = ["base", "core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm", "wire/udp", "host",
            "front/am", "front/ib", "front/link", "front/verbs/hooks", "front/verbs", "report", "app/capture",
            "lab"]
 FOLDERS = [*MODULES[:-1], "wire/memory", "wire/faulty", "sim", "lab"]
-WITH_OTHERS = ["front/verbs/hooks"]  # a folder above adds it
+WITH_OTHERS = ["front/verbs/hooks"]  # the folder above adds it
 INTEROP = pathlib.Path(__file__).resolve().parents[1] / "interop"
-SECONDS_MAX = 600  # of a test without a defect
-HANGS_AFTER = 5  # times as long, and a minute: a mutant that hangs is as good as dead
+SECONDS_MAX = 600  # for a test without a defect
+HANGS_AFTER = 5  # times as long, and a minute; a mutant that hangs counts as killed
 
 CMAKE = """cmake_minimum_required(VERSION 3.25)
 project(mutants LANGUAGES CXX)
@@ -87,12 +87,12 @@ def prepare(root, work):
 
 
 def module_of(mutant):
-    """Whose tests are built and run for it: those beside its file, unless it says `tested_in`."""
+    """Returns the module whose tests are built and run for the mutant: its own, or the one in `tested_in`."""
     return mutant.get("tested_in") or mutant["module"]
 
 
 def load(root):
-    """All mutants, each with its module and the path of its file from the root."""
+    """Returns all mutants, each with its module and the path of its file from the root."""
     found = {path.parent.relative_to(root / "wireproof").as_posix(): json.loads(path.read_text())
              for path in sorted((root / "wireproof").rglob("mutants.json"))}
     unknown = sorted(set(found) - set(MODULES))
@@ -107,7 +107,7 @@ def is_interop(module):
 
 
 def file_of_test(root, mutant):
-    """The file of its module's tests that has the test which kills it; None: there is none."""
+    """Returns the file of its module that has the test of the mutant; None: there is none."""
     suite, test = (name.split("/") for name in mutant["killed_by"].split("."))
     suite = [part for part in suite if not part.isdigit()][-1]  # without prefix and type
     test = test[0]  # without parameter
@@ -138,7 +138,7 @@ def build(work, mutants):
 def run_test(work, mutant, limit=SECONDS_MAX):
     module, test = module_of(mutant), mutant["killed_by"]
     if is_interop(module):
-        # It has limits of its own, and ends its programs.
+        # The test has its own time limits, and ends its programs.
         done = subprocess.run([sys.executable, INTEROP / module, work / "build/lib/wireproof", test],
                               capture_output=True, text=True)
         return ("pass" if done.returncode == 0 else "fail"), done.stderr
@@ -169,7 +169,7 @@ def try_mutant(work, mutant, seconds):
 
 
 def check_tests(work, mutants):
-    """Each test that a mutant names must be one test, and pass on the sources as they are. Also how long each takes."""
+    """Checks that each name of a test is one test, and that it passes without a defect. Also returns the times."""
     problems = 0
     seconds = {}
     for (module, test), mutant in sorted({(module_of(m), m["killed_by"]): m for m in mutants}.items()):
@@ -193,7 +193,7 @@ def try_all(work, mutants, seconds):
 
 
 def has_test(root, mutant):
-    """The module's own programs are all that is run for a mutant."""
+    """True if the programs that run for the mutant have its test."""
     if is_interop(module_of(mutant)):
         suite, test = mutant["killed_by"].split(".")
         text = (root / "tests/interop" / module_of(mutant)).read_text()
@@ -233,7 +233,7 @@ def main():
     problems, seconds = check_tests(first, mutants)
     for other in workers[1:]:
         prepare(root, other)
-    # By file, so that a worker builds most things once.
+    # Sorted by file, so that a worker builds most files only once.
     mutants.sort(key=lambda m: m["file"])
     with concurrent.futures.ThreadPoolExecutor() as pool:
         shares = [mutants[i :: len(workers)] for i in range(len(workers))]
