@@ -1,5 +1,5 @@
-"""Carry on a path that loses every long packet without a word, as one with a smaller MTU behind a
-filter does. The path is the loopback interface of a network namespace that is gone with the test."""
+"""Carry on a path that silently loses each long packet, as a path with a smaller MTU behind a filter
+does. The path is the loopback interface of a network namespace that ends with the test."""
 import json
 import subprocess
 import unittest
@@ -7,7 +7,7 @@ import unittest
 from command import WIREPROOF, Case, Ended, one_object
 
 PEER_TIMEOUT = 3
-LONGEST = 1000  # bytes of a UDP datagram with its header that arrives
+LONGEST = 1000  # bytes of the longest UDP datagram that arrives, with its header
 NAMESPACE = ["unshare", "--map-root-user", "--net", "sh", "-ec"]
 LOSE = """ip link set lo up
 nft add table ip hole
@@ -50,7 +50,7 @@ class ACarryOnAPathThatLosesLongPackets(Case):
                 run = report["runs"][0]
                 self.assertFalse(run["verified"] or run["complete"])
                 self.assertLess(run["seconds"], 3 * PEER_TIMEOUT)
-                # The frames of both ends are counted; what is acknowledged or missed, the receiver says.
+                # The count has the frames of both ends, so the test subtracts the receiver's answers.
                 answers = run["control"]["acks"] + run["control"]["naks"]
                 self.assertLess(run["frames"]["sent"] - answers, 200)
                 self.assertIn(run["timeouts"], range(16, 60))
@@ -68,8 +68,8 @@ class ACarryOnAPathThatLosesLongPackets(Case):
                 self.assertTrue(report["runs"][0]["complete"], json.dumps(report))
 
 
-# Another host behind a router: the wire beyond it is shorter, and whatever does not fit there, or
-# is a fragment, is lost without a word.
+# Another host behind a router. The link behind the router has a smaller MTU. The router silently
+# drops longer packets and fragments.
 ROUTED = """trap 'kill $router $there 2>/dev/null || :' EXIT
 unshare --net sleep 300 & router=$!
 unshare --net sleep 300 & there=$!

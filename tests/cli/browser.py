@@ -1,4 +1,4 @@
-"""Pages in a real browser: headless Chromium, where there is one."""
+"""Pages in a real browser: headless Chromium, if it is installed."""
 import json
 import os
 import re
@@ -11,13 +11,13 @@ PATIENCE = 200
 
 
 class Browser:
-    """Opens pages of one folder; what is kept of a visit is kept there."""
+    """Opens pages of one folder. The files of the browser are in that folder, too."""
 
     def __init__(self, folder):
         self.folder = folder
 
     def run(self, page, *arguments):
-        """Standard output, and what the page's scripts said on the console."""
+        """Returns the standard output, and what the scripts of the page wrote to the console."""
         done = subprocess.run(
             [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
              "--no-first-run", "--disable-background-networking", "--enable-logging=stderr",
@@ -29,7 +29,7 @@ class Browser:
         return done.stdout.decode(errors="replace"), re.findall(r".*CONSOLE.*", said)
 
     def ask(self, page, script, *arguments):
-        """Runs `script` at the end of the page, and returns what it returns."""
+        """Runs `script` at the end of the page and returns its result."""
         with open(page, encoding="utf-8") as file:
             text = file.read()
         answer = "<script>{const answer = document.createElement('pre');answer.id = 'answer';" \
@@ -46,7 +46,7 @@ class Browser:
         return json.loads(text), console
 
     def paper(self, page):
-        """The page as printed."""
+        """Returns the page as printed on paper."""
         path = os.path.join(self.folder, "paper.pdf")
         _, console = self.run(page, f"--print-to-pdf={path}", "--no-pdf-header-footer")
         return path, console

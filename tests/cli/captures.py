@@ -1,4 +1,4 @@
-"""Captures for the tests of `wireproof inspect`: of real traffic, and made by hand."""
+"""Captures for the tests of `wireproof inspect`: of real traffic, and written by the tests."""
 import os
 import struct
 import zlib
@@ -18,7 +18,7 @@ def case(name):
 
 
 def records(name):
-    """The frames of a capture, each with seconds and microseconds."""
+    """Yields the frames of a capture, each with seconds and microseconds."""
     with open(capture(name), "rb") as file:
         data = file.read()
     at = 24
@@ -52,7 +52,7 @@ def pcapng(frames, order="<"):
 
 
 def with_icrc(frame):
-    """An Ethernet frame with IPv4 whose ICRC is made right."""
+    """Returns the Ethernet frame with IPv4 with the right ICRC."""
     ip, udp, packet = bytearray(frame[14:34]), bytearray(frame[34:42]), bytearray(frame[42:-4])
     covered = packet[:]
     ip[1] = ip[8] = ip[10] = ip[11] = udp[6] = udp[7] = covered[4] = 0xFF
@@ -61,7 +61,7 @@ def with_icrc(frame):
 
 
 def super_packet(frames):
-    """Ethernet frames with IPv4 as one, whose segments have identifications from 0 on and right ICRCs."""
+    """Joins Ethernet frames with IPv4 to one. Its segments have identifications from 0 on and right ICRCs."""
     payload = b""
     for place, frame in enumerate(frames):
         one = bytearray(frame)
@@ -87,7 +87,7 @@ class Inspection(Case):
 
 
 
-# What a sender and a receiver put into a frame, for captures of many queue pairs.
+# Frames of a sender and a receiver, for captures of many queue pairs.
 
 def frame(back, opcode, queue_pair, psn, rest, port=49152):
     """An Ethernet frame from 10.0.0.1 to 10.0.0.2, or back, with a right ICRC."""

@@ -7,13 +7,13 @@ import unittest
 
 from command import REPORT, Case, check_schema, child_of, one_object
 
-HEADERS = 28 + 48  # bytes of IP and UDP, and of the protocol
+HEADERS = 28 + 48  # bytes: IP and UDP, then the protocol
 FAULTS = ("--loss", "0.1", "--ber", "1e-6", "--duplicate", "0.1", "--reorder", "0.1")
 
 
 class Carries(Case):
     def carries(self, path, *arguments):
-        """Carried, verified, and told in figures that can be true."""
+        """Expects that the file is carried and verified, and that the figures are plausible."""
         ended, report = self.run_json("carry", path, *arguments)
         self.assertEqual((ended.code, ended.err), (0, ""))
         check_schema(report, REPORT)
@@ -92,8 +92,8 @@ class AFileArrivesWholeInVirtualTime(Carries):
         self.assertEqual(run["frames"]["resent"], 0)
         self.assertEqual(run["frames"]["lost"], 0)
         self.assertEqual(run["frames"]["damaged"], 0)
-        # NACKs answer questions here. One asks whether the first chunk arrived. A first reply may be asked
-        # after: its acknowledgement rides behind a flight that fills the cable.
+        # Here NACKs only answer keep-alives. The sender asks whether the first chunk has arrived. The receiver
+        # may ask about its first reply, because the packets in flight delay the acknowledgement.
         self.assertLessEqual(run["control"]["naks"], 2)
         self.assertGreater(run["etr"], 0.95)
 
@@ -117,7 +117,7 @@ class AFileArrivesWholeInVirtualTime(Carries):
     def test_and_as_many_frames_are_damaged_as_bit_errors_hit(self):
         frames = self.carries_on_sim(self.file(2_000_000), "--ber", "1e-5", "--seed", "13")["frames"]
         hit = 1 - (1 - 1e-5) ** (8 * 1472)
-        # Control frames are short and seldom hit, so only the upper bound is sharp.
+        # Control frames are short, so bit errors seldom hit them. Only the upper bound is tight.
         self.assertLess(frames["damaged"], frames["sent"] * hit + 6 * math.sqrt(frames["sent"] * hit))
         self.assertGreater(frames["damaged"], frames["sent"] * hit / 2)
 
@@ -177,7 +177,7 @@ class EveryProtocolCarries(Case):
         self.assertEqual((ended.code, ended.err), (0, ""))
         for run in report["runs"]:
             self.assertTrue(run["verified"] and run["complete"], run)
-            if run["protocol"] == "sp-am":  # from memory to memory, beside the frames
+            if run["protocol"] == "sp-am":  # copied from memory to memory, without frames
                 self.assertIsNone(run["etr"])
                 self.assertLess(run["frames"]["sent"], 1000)
         ended = self.run_command("carry", path, "--wire", "shm")
@@ -187,7 +187,7 @@ class EveryProtocolCarries(Case):
     def test_and_resends_nothing_where_nothing_is_lost(self):
         for run in self.carries_all(self.file(1_000_000), "--wire", "sim", "--seed", "1"):
             self.assertEqual(run["frames"]["resent"], 0, run)
-            # As above.
+            # At most one timeout, for the reason given in the test above.
             self.assertLessEqual(run["timeouts"], 1 if run["protocol"] == "sp-am" else 0, run)
             self.assertGreater(run["etr"], 0.7)
 
@@ -210,7 +210,7 @@ class QueuePairsCarry(Case):
     WIRES = ("udp", "shm", "sim")
 
     def carried(self, path, protocol, *arguments):
-        """Whatever was lost of it, what is told adds up."""
+        """Expects that the figures agree with each other, even if a part was lost."""
         ended, report = self.run_json("carry", path, "--protocol", protocol, *arguments)
         self.assertEqual((ended.code, ended.err), (0, ""))
         check_schema(report, REPORT)
@@ -235,7 +235,7 @@ class QueuePairsCarry(Case):
             with self.subTest(wire):
                 run = self.carried(path, "uc", "--wire", wire, "--loss", "0.02", "--out", "copy")
                 messages = run["messages"]
-                # 16 packets each
+                # Each message has 16 packets.
                 self.assertEqual(messages["sent"], math.ceil(3_000_000 / (16 * 1024 - 32)))
                 self.assertGreater(messages["abandoned"], 10)
                 self.assertGreater(messages["delivered"], 60)
@@ -266,7 +266,7 @@ class QueuePairsCarry(Case):
         self.assertGreater(run["frames"]["damaged"], 0)
         self.assertGreater(run["etr"], 0.3)
 
-    # Whoever sends unreliably waits for the sleeper, too, and floods nobody.
+    # A sender of UC also waits while the receiver sleeps, and does not flood it.
     def test_and_sleep_longer_than_retries_last(self):
         with open(self.path("file.bin"), "wb") as file:
             file.truncate(256 << 20)
@@ -282,7 +282,7 @@ class QueuePairsCarry(Case):
                 self.assertEqual((ended.code, ended.err), (0, ""))
                 run = one_object(ended)["runs"][0]
                 self.assertTrue(run["complete"], run)
-                # Each waits twice as long as the one before.
+                # Each timeout is twice as long as the one before.
                 self.assertIn(run["timeouts"], range(3, 30))
 
     def test_only_in_packets_that_hold_their_least_path_mtu(self):
@@ -329,7 +329,7 @@ class AWireThatCarriesNothingIsGivenUp(Case):
         run = report["runs"][0]
         self.assertFalse(run["verified"] or run["complete"])
         self.assertEqual((run["bytes"], run["etr"], run["goodput_bytes_per_s"]), (0, 0, 0))
-        self.assertLess(run["seconds"], 9)  # and not after the 10 s that are usual
+        self.assertLess(run["seconds"], 9)  # less than the default of 10 s
         return run
 
     def test_because_every_frame_is_lost(self):

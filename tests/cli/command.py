@@ -1,5 +1,5 @@
-"""Runs the command for the tests beside this file: never without a limit of time, never beyond the
-loopback interface, never leaving a process or a file behind."""
+"""Runs the command for the tests beside this file. Each run has a time limit, uses only the loopback
+interface, and leaves no process and no file behind."""
 import json
 import math
 import os
@@ -13,12 +13,12 @@ import time
 import unittest
 
 WIREPROOF = os.environ.get("WIREPROOF", "wireproof")
-# Far beyond what any run takes, for a machine that does other things, too.
+# Seconds; much longer than any run, because the machine may have other work.
 PATIENCE = 200
 
 
 class Ended:
-    """What a finished command left."""
+    """The exit code and the output of a finished command."""
 
     def __init__(self, code, out, err):
         self.code, self.raw, self.err = code, out, err.decode(errors="replace")
@@ -29,7 +29,7 @@ class Ended:
 
 
 class Case(unittest.TestCase):
-    """A folder of its own, and commands that are gone when the test is."""
+    """A test with its own folder. Its commands end when it ends."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="wireproof-cli-")
@@ -39,13 +39,13 @@ class Case(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def file(self, size, name="file.bin"):
-        """Random bytes, so that a piece in another's place shows."""
+        """Writes random bytes, so that the test notices a piece in a wrong place."""
         with open(self.path(name), "wb") as file:
             file.write(os.urandom(size))
         return self.path(name)
 
     def long_run(self):
-        """Arguments of a transfer that takes far longer than a test looks at it."""
+        """Returns the arguments of a transfer that takes much longer than a test waits."""
         with open(self.path("long.bin"), "wb") as file:
             file.truncate(256 << 20)
         return [self.path("long.bin"), "--loss", "0.3", "--mtu", "200"]
@@ -53,7 +53,7 @@ class Case(unittest.TestCase):
     def start(self, *arguments, **streams):
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
                    "stderr": subprocess.PIPE, **streams}
-        # Whoever runs the tests in the background may have SIGINT ignored.
+        # A shell that runs the tests in the background may have set SIGINT to be ignored.
         process = subprocess.Popen(
             [WIREPROOF, *arguments], cwd=self.folder, **streams,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
@@ -61,7 +61,7 @@ class Case(unittest.TestCase):
         return process
 
     def until(self, condition, process):
-        """Returns as soon as it holds, which is while the process runs."""
+        """Returns as soon as the condition is true. Fails if the process ends before."""
         end = time.monotonic() + PATIENCE
         while not condition():
             self.assertLess(time.monotonic(), end, "it does not begin")
@@ -69,8 +69,8 @@ class Case(unittest.TestCase):
             time.sleep(0.005)
 
     def until_busy(self, process, number=None, seconds=0.05):
-        """Returns when it, or the process of that number, has worked for so long; a start does
-        not take as much."""
+        """Returns when the process, or the one with that number, has used so much processor time.
+        This is more than a start takes."""
         self.until(lambda: cpu_seconds(number or process.pid) >= seconds, process)
 
     @staticmethod
@@ -91,7 +91,7 @@ class Case(unittest.TestCase):
         return ended, one_object(ended)
 
     def expect_failure(self, ended, code, *words):
-        """One clear line, and the exit code that says whose fault it was."""
+        """Expects one clear line and this exit code."""
         self.assertEqual(ended.code, code, ended.err)
         self.assertEqual(len(ended.lines_of_error()), 1, ended.err)
         for word in ("wireproof: ", *words):
@@ -106,7 +106,7 @@ class Case(unittest.TestCase):
 
 
 def child_of(process):
-    """The child's process number, as soon as there is one."""
+    """Returns the process number of the child as soon as there is one."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         for entry in filter(str.isdigit, os.listdir("/proc")):
@@ -128,7 +128,7 @@ def cpu_seconds(number):
 
 
 def cpu_seconds_of_ended():
-    """Of all children that have ended."""
+    """Returns the processor time of all children that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -146,7 +146,7 @@ def free_port(host="127.0.0.1"):
 
 
 def one_object(ended):
-    """Standard output as the one JSON object that it has to be; NaN and Infinity are none."""
+    """Expects one JSON object on standard output and returns it. NaN and Infinity are errors."""
     def no_constant(name):
         raise AssertionError(f"{name} is no plain finite number")
     assert ended.out.count("\n") == 1 and ended.out.endswith("\n"), ended.out
@@ -172,11 +172,11 @@ REPORT = {
 }
 
 
-OPTIONAL = {"messages"}  # of protocols that have any
+OPTIONAL = {"messages"}  # only some protocols have messages
 
 
 def check_schema(value, form, where="report"):
-    """Every key there and no other, whole numbers where things are counted."""
+    """Expects exactly the keys of the form, with whole numbers for counts."""
     if isinstance(form, dict):
         assert isinstance(value, dict), where
         wanted = set(form) - (OPTIONAL - set(value))

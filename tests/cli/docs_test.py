@@ -1,4 +1,4 @@
-"""What docs/ shows of the command is what the command prints, and figures in its tables are its figures."""
+"""The output that docs/ shows is the output of the command, and so are the figures in its tables."""
 import os
 import re
 import textwrap
@@ -15,7 +15,7 @@ def page(name):
 
 
 def indented_blocks(text):
-    """The indented blocks of a page, without their indent."""
+    """Returns the indented blocks of a page, without their indent."""
     found = re.findall(r"(?:^|\n\n)((?: {4}.*\n|\n(?= {4}))+)", text)
     return [textwrap.dedent(block).strip("\n") for block in found]
 
@@ -50,7 +50,7 @@ class TheExamplesOfTheDocumentsAreWhatIsPrinted(Case):
                 self.assertEqual(timeless(ended.out), timeless(expected))
 
     def test_of_scenarios_and_files_that_are_named(self):
-        """Every command line of the pages is one that the command takes."""
+        """The command has each verb that the pages use."""
         for name in ("ladders.md", "search.md", "link-retry.md", "inspect.md"):
             for verb in set(re.findall(r"^ {4}(?:\$ )?wireproof (\w+)", page(name), re.M)):
                 self.assertEqual(self.run_command(verb, "--help").code, 0, f"{name}: {verb}")
@@ -58,7 +58,7 @@ class TheExamplesOfTheDocumentsAreWhatIsPrinted(Case):
 
 class TheTableOfSearchesHasTheStatesThatAreFound(Case):
     def rows(self):
-        """Arguments, window, modulus and states; `the same` repeats the last row that is spelt out."""
+        """Yields arguments, window, modulus and states. `the same` repeats the last row that has all arguments."""
         found = re.findall(r"^\| ((?:`[^`|]+`|the same, `[^`|]+`)) \| (\d+) \| (\d+) \| ([\d ]+) \| [\d.]+ \|$",
                            page("search.md"), re.M)
         base = []
@@ -83,7 +83,7 @@ class TheTableOfSearchesHasTheStatesThatAreFound(Case):
 
 
 def without(options, others):
-    """Options with a value each, less those that `others` has."""
+    """Returns the options, each with its value, without those in `others`."""
     kept = options[:1]
     for name, value in zip(options[1::2], options[2::2]):
         if name not in others:

@@ -1,4 +1,4 @@
-"""What the doctor says of hosts and programs that have what they need, and of those that do not."""
+"""The doctor's report on hosts and programs that have all they need, and on others."""
 import ctypes
 import os
 import shutil
@@ -18,7 +18,7 @@ class Doctor(Case):
         done = subprocess.run([command, "doctor", "--json", *arguments], capture_output=True, text=True, check=False,
                               env={**clean, **variables}, cwd=self.folder, preexec_fn=preexec_fn)
         found = one_object(type("Ended", (), {"out": done.stdout}))
-        if preexec_fn is None:  # else the device says why it does not open
+        if preexec_fn is None:  # otherwise the device prints why it does not open
             self.assertEqual(done.stderr, "")
         self.assertEqual(done.returncode, 0 if found["sees_device"] else 1)
         self.assertEqual(found["sees_device"], all(one["health"] != "failure" for one in found["checks"]))
@@ -87,7 +87,7 @@ class TheDoctorSaysWhatStandsInTheWay(Doctor):
         self.assertIn("links", self.ask(self.path("script")))
 
     def test_a_program_that_no_library_reaches(self):
-        """A copy without its loader is as one that was linked statically."""
+        """A copy without its loader looks like a statically linked program."""
         with open(os.path.realpath(sys.executable), "rb") as file:
             program = bytearray(file.read())
         entries, = struct.unpack_from("<Q", program, 32)
@@ -118,7 +118,7 @@ class LibrariesLeadPastTheDevice(Doctor):
     USES = "int uses(void); int main(void) { return uses(); }"
 
     def build(self, name, source, *flags):
-        """A library where it is named so, else a program."""
+        """Builds a library if the name is that of a library, otherwise a program."""
         os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
         shared = ["-shared", "-fPIC", f"-Wl,-soname,{os.path.basename(name)}"] if ".so" in name else []
         subprocess.run(["cc", "-x", "c", "-", "-x", "none", "-o", self.path(name), *shared, "-Wl,--no-as-needed", *flags],
@@ -158,7 +158,7 @@ class LibrariesLeadPastTheDevice(Doctor):
         self.says("links", "failure", "it contains its own copy of libibverbs", program)
 
     def test_a_libibverbs_inside_a_plug_in(self):
-        """UCX loads what lies beside its libraries in a folder of its own."""
+        """UCX loads plug-ins from a folder beside its libraries."""
         self.build("ucx/libuct_ib.so.0", self.INSIDE)
         self.build("libuct.so.0", "int uses(void) { return 0; }")
         program = self.build("program", self.USES, "libuct.so.0", "-Wl,-rpath,$ORIGIN")
@@ -178,7 +178,7 @@ class SystemCallsAreFiltered(Doctor):
     EVENTFD2 = {"x86_64": 290, "aarch64": 19}
 
     def filtered(self, action):
-        """What the doctor says where eventfd2 meets that action."""
+        """Returns the doctor's report under a filter with that action for eventfd2."""
         libc = ctypes.CDLL(None, use_errno=True)
         number = self.EVENTFD2[os.uname().machine]
         steps = struct.pack("HBBI" * 4, 0x20, 0, 0, 0, 0x15, 0, 1, number, 6, 0, 0, action, 6, 0, 0, 0x7FFF0000)

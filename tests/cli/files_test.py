@@ -1,4 +1,4 @@
-"""What cannot be read, what cannot be written, and what is left of it."""
+"""Files that cannot be read, files that cannot be written, and what the command leaves of them."""
 import os
 import resource
 import shutil
@@ -95,7 +95,7 @@ class AFileThatCannotBeWrittenLeavesNothingBehind(Case):
         self.expect_no_part_left("file.bin")
 
     def test_because_the_disk_is_full(self):
-        """A disk of its own, seen by nobody else and gone with the shell that mounted it."""
+        """The disk is visible only to the shell that mounts it, and ends with this shell."""
         path = self.file(2_000_000)
         os.mkdir(self.path("disk"))
         script = ("mount -t tmpfs -o size=1m none disk && echo old >disk/copy.bin && "
@@ -138,7 +138,7 @@ class AFileHasItsNameOnceItIsWhole(Case):
 
     def test_the_longest_of_names_will_do(self):
         path = self.file(1000)
-        for _ in range(2):  # the second time there is another file to be replaced
+        for _ in range(2):  # the second time the command replaces a file
             self.assertEqual(self.run_command("carry", path, "--out", "n" * 255).code, 0)
         self.expect_no_part_left("file.bin", "n" * 255)
 
@@ -164,7 +164,7 @@ class AFileHasItsNameOnceItIsWhole(Case):
         os.mkdir(self.path("folder"))
         os.symlink("folder/second", self.path("first"))
         os.symlink("copy.bin", self.path("folder/second"))
-        for _ in range(2):  # a target that is not there, then one that is
+        for _ in range(2):  # first without a target of the link, then with one
             self.assertEqual(self.run_command("carry", path, "--out", "first").code, 0)
             self.assertEqual(os.readlink(self.path("first")), "folder/second")
             self.same_bytes(path, self.path("folder/copy.bin"))

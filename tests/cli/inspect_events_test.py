@@ -1,4 +1,4 @@
-"""The events that `wireproof inspect` tells, and the queue pair that each belongs to."""
+"""The events that `wireproof inspect` reports, and the queue pair of each event."""
 import random
 import struct
 import unittest
@@ -38,7 +38,7 @@ class EventsAreToldWithTheirPacket(Inspection):
     def test_what_a_responder_of_rc_misses_or_has_already_is_told(self):
         for name, expected in {
                 "rc_drop_send_middle.at_server": [(3, "gap"), (9, "nak"), (10, "retry")],
-                # Where the packet was still there, the NAK alone shows the loss.
+                # This capture still has the lost packet, so only the NAK shows the loss.
                 "rc_drop_send_middle": [(10, "nak"), (11, "retry")],
                 "rc_drop_ack": [(3, "retry"), (3, "duplicate"), (4, "duplicate")],
                 "rc_drop_ack.at_server": [(4, "retry"), (4, "duplicate"), (5, "duplicate")],
@@ -63,7 +63,7 @@ class EventsAreToldWithTheirPacket(Inspection):
                          [(6, "nak"), (12, "nak")])
 
     def test_what_only_the_capture_lost_is_no_event(self):
-        """One gap at most, and none after the acknowledgement of what was not seen."""
+        """At most one gap, and none after an acknowledgement of the packet that the capture lost."""
         frames = list(records("rc_send"))
         for lost in (4, 5, 14, 17, 26):
             events = self.inspect(self.write(pcap(frames[:lost] + frames[lost + 1:])))["events"]
@@ -97,7 +97,7 @@ class EventsAreToldWithTheirPacket(Inspection):
                     for _, part, frame in records(name):
                         frame = bytearray(frame)
                         for _ in range(draw.randrange(3)):
-                            # Not the opcode's transport, version or queue pair: these end it at once.
+                            # A change of transport, version or queue pair would only make the packet unknown.
                             at = draw.choice((43, 51, 52, 53, *range(54, min(len(frame), 84))))
                             frame[at] = draw.choice((0, 1, 0x7F, 0xFF, draw.randrange(256)))
                         frame[42] = (frame[42] & 0xE0) | draw.choice(

@@ -1,4 +1,4 @@
-"""Captures as `wireproof inspect` reads them, wherever they come from, and captures that are damaged."""
+"""Captures from all sources that `wireproof inspect` reads, and damaged captures."""
 import glob
 import gzip
 import os
@@ -84,7 +84,7 @@ class EveryCaptureIsRead(Inspection):
     def test_every_bit_of_a_packet_is_covered(self):
         frame = next(frame for _, _, frame in records("uc_send"))
         for at in range(42, len(frame)):
-            if at == 42 + 4:  # the congestion bits, which are not
+            if at == 42 + 4:  # the ICRC does not cover the congestion bits
                 continue
             changed = bytearray(frame)
             changed[at] ^= 1 << at % 8
@@ -236,7 +236,7 @@ class ACaptureComesFromAnywhere(Inspection):
     def test_gzip_that_is_cut_short_or_damaged_is_told_in_one_line(self):
         packed = gzip.compress(self.data)
         bad = bytearray(packed)
-        bad[-6] ^= 1  # of the check of the whole
+        bad[-6] ^= 1  # in the check of the whole file
         for data, words in ((packed[:-20], "its gzip data ends early, after "),
                             (bytes(bad), "its gzip data is damaged after "),
                             (packed[:30] + bytes(40), "its gzip data ")):

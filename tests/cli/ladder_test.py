@@ -1,4 +1,4 @@
-"""Ladders as a person, a pipe or another tool meets them."""
+"""Ladders on a terminal, in a pipe and in files for other tools."""
 import os
 import re
 import struct
@@ -28,7 +28,7 @@ fate = "lost"
 
 
 def blocks(file):
-    """Types and bodies of the blocks of a pcapng file."""
+    """Yields the type and the body of each block of a pcapng file."""
     at = 0
     while at < len(file):
         kind, length = struct.unpack_from("<II", file, at)

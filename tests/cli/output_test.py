@@ -1,4 +1,4 @@
-"""What a person or a pipe sees of a carry."""
+"""The output of the command on a terminal and in a pipe."""
 import os
 import pty
 import re
@@ -28,8 +28,8 @@ class WhatIsPrintedFitsItsReader(Case):
         for words in ("600 000 bytes", "mtu 1500", "seed 4711", "loss 5 %", "verified", "sp-am",
                       "etr", "resent", "keep-alives", " lost, "):
             self.assertIn(words, ended.out)
-        # A head, the faults, an empty line, the names of columns, and three lines of figures whose
-        # first stands under them.
+        # The output has a head, the faults, an empty line, the names of the columns, and three lines
+        # of figures. The first of these lines is aligned with the names.
         names, figures = ended.out.splitlines()[3:5]
         self.assertEqual(len(names), len(figures))
 
@@ -39,26 +39,26 @@ class WhatIsPrintedFitsItsReader(Case):
         self.assertNotRegex(ended.out, "[\r\x1b]")
 
     def on_a_terminal(self, *arguments):
-        """What it prints, and what its terminal was shown."""
+        """Returns the standard output, and what the terminal showed."""
         terminal, end = pty.openpty()
         try:
             process = self.start(*arguments, stderr=end)
         finally:
             os.close(end)
-        # Read while it runs: a terminal holds a few kilobytes.
+        # The test reads while the command runs, because a terminal holds only a few kilobytes.
         shown = b""
         try:
             while piece := os.read(terminal, 4096):
                 shown += piece
         except OSError:
-            pass  # how a terminal says that its other end is closed
+            pass  # the other end of the terminal is closed
         os.close(terminal)
         out, _ = process.communicate(timeout=150)
         self.assertEqual(process.returncode, 0)
         return out, shown.decode()
 
     def test_a_terminal_is_told_the_rate_and_the_time_left(self):
-        # Long enough for a second draw after the first moments, however fast the machine.
+        # Also on a fast machine this runs long enough to draw a second time.
         _, shown = self.on_a_terminal("soak", "--seconds", "2", "--seed", "1")
         self.assertRegex(shown, r"worlds \[=* *\] +\d+ %  [12] s left")
         _, shown = self.on_a_terminal("search", "pcie", "--both-ways", "--faults", "2")
@@ -69,7 +69,7 @@ class WhatIsPrintedFitsItsReader(Case):
         self.assertRegex(shown, r"worlds \[=* *\] +\d+ %  [\d.]+ [kM]? ?worlds/s")
 
     def test_a_terminal_gets_a_bar_that_goes_away(self):
-        # Long enough for a second draw, which has a rate.
+        # This runs long enough to draw a second time. Only then there is a rate.
         out, shown = self.on_a_terminal("carry", self.file(40_000_000), "--loss", "0.2")
         self.assertRegex(shown, r"carrying \[=* *\] +\d+ %  [\d.]+ [kMG]?B/s")
         for drawn in re.split("[\r\n]", shown):

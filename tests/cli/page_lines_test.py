@@ -1,12 +1,12 @@
-"""Pages and pictures of every kind of line: bursts, one that resends nothing, both ways loaded, and
-lines with names."""
+"""Pages and pictures of each kind of line: with bursts, without retransmission, loaded in both
+directions, and with names."""
 import os
 import re
 import unittest
 
 from page_test import LOOK, BrowserCase, PageCase
 
-PRESETS = 20  # of PCIe: more lines of a key than a picture has room for
+PRESETS = 20  # of PCIe: the key of a picture has no room for so many lines
 KINDS = {
     "bursts": "packets = 20000\n[grid]\nber = [0, 1e-7]\n[line]\nbursts = { begin = 1e-3 }\n",
     "uc": "packets = 20000\n[grid]\nprotocol = [\"uc\", \"pcie\"]\nber = 1e-6\nbuffer = [2, 4, 8]\n",
@@ -18,7 +18,7 @@ KINDS = {
 
 class EveryKindOfLineIsDrawn(PageCase):
     def drawn(self, kind):
-        """Its picture, after what has to be true of any."""
+        """Checks what must be true for each kind, and returns the picture."""
         self.grid(KINDS[kind])
         page = self.page("grid.toml", "--svg", "curves.svg")
         os.remove(self.path("grid.results"))
@@ -58,7 +58,7 @@ class EveryKindOfLineIsDrawn(PageCase):
         etr, resends, throughput = picture.split("<g transform")[1:]
         self.assertEqual([plot.count("<circle") for plot in (etr, throughput)], 2 * [3 * PRESETS])
         for plot in (etr, resends, throughput):
-            # What is drawn stands below the key and above the axis.
+            # All points are below the key and above the axis.
             lowest_name = max(map(float, re.findall(r'y="([^"]*)"[^>]*fill="#1f2328">', plot)))
             heights = [float(y) for y in re.findall(r'<circle cx="[^"]*" cy="([^"]*)"', plot)]
             self.assertGreater(min(heights), lowest_name)

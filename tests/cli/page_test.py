@@ -1,4 +1,4 @@
-"""The page of a sweep, as its readers see it: files, and a real browser where there is one."""
+"""The page of a sweep as its readers see it: the files, and the page in a real browser if there is one."""
 import os
 import re
 import shutil
@@ -25,13 +25,13 @@ class PageCase(Case):
             file.write(text)
 
     def page(self, *arguments):
-        """Of this sweep; its text."""
+        """Runs this sweep and returns the text of its page."""
         ended = self.run_command("sweep", *arguments, "--html", "page.html")
         self.assertEqual((ended.code, ended.err), (0, ""))
         return self.text()
 
     def text(self, name="page.html"):
-        with open(self.path(name), encoding="utf-8") as file:  # an absolute path stays one
+        with open(self.path(name), encoding="utf-8") as file:  # path() does not change an absolute path
             return file.read()
 
     @staticmethod
@@ -68,7 +68,7 @@ class ASweepIsShownAsAPage(PageCase):
         for part in ("1/2", "2/2"):
             self.assertEqual(self.run_command("sweep", "grid.toml", "--shard", part).code, 0)
         self.assertEqual(self.page("grid.toml", "--merge"), page)
-        # A part has its own points only.
+        # The page of a part has only the points of this part.
         self.assertEqual(len(self.rows(self.page("grid.toml", "--shard", "2/2"))), POINTS // 2)
 
     def test_with_parameters_and_seed(self):
@@ -89,7 +89,7 @@ class ASweepIsShownAsAPage(PageCase):
 
     def test_with_the_ladder_of_a_point_that_tells(self):
         self.grid()
-        # The most errors of those where no more than 5 % of the units are bad.
+        # Of the points with at most 5 % bad units, the page shows the one with the most errors.
         self.assertIn("at a bit error rate of 1e-06 with 4096 bytes", self.page("grid.toml"))
         self.assertIn("No point sent a frame in vain", self.page("--ber", "0", "--packets", "100"))
         self.assertIn("No point sent a frame in vain",
@@ -117,7 +117,7 @@ class PicturesOfTheDocumentsAreOfTheirSweeps(PageCase):
 
     @staticmethod
     def shape(svg):
-        """What does not hang on the seed: how much is drawn of what, and the curves' names."""
+        """Returns what does not depend on the seed: the number of each kind of shape, and the names of the curves."""
         names = [name for name in re.findall(r">([^<]+)</text>", svg) if re.match("[a-z]", name)]
         return {"curves": svg.count("<polyline"), "points": svg.count("<circle"),
                 "bands": svg.count("<polygon"), "names": names}
@@ -216,7 +216,7 @@ return {focused, states};
 """
 
 
-# A window is never narrower than 500 here, so the body is made so.
+# The browser's window is at least 500 pixels wide, so the script makes the body narrower.
 NARROW = """
 document.body.style.cssText = "width:WIDTHpx;margin:0";
 for (const {graph} of plots) graph.resize();
@@ -304,7 +304,7 @@ class APageWorksInABrowser(BrowserCase):
             self.assertIn(f"<td>{figure['printed']:.4g}</td><td>{figure['recomputed']:.5g}</td>", page)
         seen, console = self.ask("return plots.map(({graph}) => [graph.numRows(), graph.getLabels().length]);")
         self.assertEqual(console, [])
-        # Ten places for each of five decades and its end, and two rates that are no such place.
+        # 50 rows for five decades, one for their end, and two for rates between the marks.
         self.assertEqual(seen, [[53, 5], [53, 3]])
 
     def test_every_logarithm_has_two_marks_and_more(self):
@@ -365,12 +365,12 @@ class APageIsPrintedWhole(BrowserCase):
         text = "\n".join(pages)
         self.assertEqual(len(re.findall(r"payload (?:256|1024|4096) bytes", text)), 9)
         self.assertEqual(len(re.findall(r"closed form(?! %)", text)), 6 + 2, text)
-        # The ladder to its right edge and its last line.
+        # The paper has the whole ladder, to its right edge and its last line.
         for words in ("pcie-first-failure", "out of sequence", "sent again", "a longer wait"):
             self.assertIn(words, text)
         rows = re.findall(r"^ *(\d+) +(?:pcie|hippi6400|ideal) ", text, re.M)
         self.assertEqual([int(row) for row in rows], list(range(1, POINTS + 1)))
-        # The heads of the columns are on every page that has rows.
+        # Each page with rows has the heads of the columns.
         for page in pages:
             if re.search(r"^ *\d+ +(?:pcie|hippi6400|ideal) ", page, re.M):
                 self.assertRegex(page, r"point +protocol")

@@ -1,5 +1,5 @@
-"""The ruler: that it measures every operation on every wire, checks contents, and says what it
-found as promised. Never how fast anything was."""
+"""perf measures each operation on each wire, checks the contents, and reports the results in the
+documented form. The tests do not check how fast anything is."""
 import os
 import re
 import signal
@@ -79,7 +79,7 @@ class EveryOperationIsMeasuredOnEveryWire(Case):
         with open(self.path("page.html"), encoding="utf-8") as file:
             page = file.read()
         self.assertIn("Dygraph", page)
-        # Not the whole page, should it fail.
+        # Compares only the tags, so that a failure does not print the whole page.
         self.assertEqual(re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=[^>]*>", page), [])
         self.assertEqual(page.count('class="plot"'), 2)
         for name, value in (("host", os.uname().nodename), ("processor", "threads"),
@@ -269,7 +269,7 @@ class AMeasurementThatCannotBeIsToldInOneLine(Case):
                 self.expect_failure(ended, 1, "no perf answered", at, *other[:1], "version")
                 listener.send_signal(signal.SIGTERM)
                 lines = self.finish(listener).err.splitlines()
-                self.assertEqual(len(lines), 2, lines)  # the second is that it was interrupted
+                self.assertEqual(len(lines), 2, lines)  # the second line says that it was interrupted
                 self.assertRegex(lines[0], "a perf called that has another --mtu, .* or version")
 
     def test_an_interrupt_ends_both_processes(self):

@@ -1,4 +1,4 @@
-"""One of the two processes of a carry is killed, stopped or asked to end on the way."""
+"""During a carry, a test kills, stops or interrupts one of its two processes."""
 import os
 import signal
 import time
@@ -14,7 +14,7 @@ class KillingEitherProcessEndsTheOther(Case):
     PROTOCOL = "sp-am"
 
     def begin(self, *more):
-        """A carry under way: the sender, and the number of the receiver."""
+        """Starts a carry. Returns the sender, and the process number of the receiver."""
         sender = self.start("carry", *self.long_run(), "--out", "copy.bin",
                             "--peer-timeout", str(PEER_TIMEOUT), "--protocol", self.PROTOCOL,
                             *more)
@@ -26,7 +26,7 @@ class KillingEitherProcessEndsTheOther(Case):
     def ended_in_time(self, sender):
         since = time.monotonic()
         ended = self.finish(sender)
-        # The time that a busy machine takes besides is not the command's; 10 s is what is usual.
+        # Less than the default timeout of 10 s, but with time for a busy machine.
         self.assertLess(time.monotonic() - since, 9)
         return ended
 
@@ -59,7 +59,7 @@ class KillingEitherProcessEndsTheOther(Case):
     def test_a_sender_that_dies_takes_the_receiver_along(self):
         sender, receiver = self.begin()
         sender.kill()
-        # Standard error is the receiver's too, and ends with it.
+        # The receiver also writes to this standard error, so it ends with the receiver.
         ended = self.ended_in_time(sender)
         self.assertEqual(ended.err, "wireproof: the sending process has ended before the file\n")
         self.expect_gone(receiver)
@@ -109,7 +109,7 @@ class KillingEitherEndOfALinkEndsTheOther(KillingEitherProcessEndsTheOther):
 def is_running(number):
     try:
         with open(f"/proc/{number}/stat", encoding="ascii", errors="replace") as stat:
-            # A container without an init keeps the names of orphans that have ended.
+            # A container without an init process keeps the entries of orphans that have ended.
             return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False

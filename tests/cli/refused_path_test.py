@@ -1,5 +1,5 @@
-"""Paths that the kernel will not send on, or not in packets so long, and what the command says of them;
-and that no packet of ours is cut up without need. The paths are in a network namespace that is gone with the test."""
+"""Paths on which the kernel refuses to send, or refuses long packets, and the messages of the command. Also: the
+kernel does not fragment packets without need. The paths are in a network namespace that ends with the test."""
 import subprocess
 import unittest
 
@@ -14,7 +14,7 @@ CLOSED = PERMITTED + "nft add rule inet wall leaves meta l4proto udp drop\n"
 SHORT = "ip link set lo mtu %d up\n"
 WALL = PERMITTED + "nft add rule inet wall leaves udp dport 7000 drop\n"
 NO_WAY = LOOPBACK + "ip route add unreachable 192.0.2.0/24\n"
-# The rest of the script has `exec "$@"`. The counters of packets that were cut up, before it ends:
+# Prints the counters of fragments at the end of a script.
 FRAGMENTS = r"""
 awk '$1 == "Ip6FragCreates" { print "fragments", $2 }' /proc/net/snmp6
 awk '$1 == "Ip:" && !at { for (i = 1; i <= NF; i++) if ($i == "FragCreates") at = i; next }
@@ -100,7 +100,7 @@ class APathTakesShorterPacketsThanWeSend(InANamespace):
 
 class NoPacketIsCutUp(InANamespace):
     def fragments(self, path, at):
-        """Of a measurement, over IPv4 and over IPv6: those that the kernel made."""
+        """Returns the number of fragments that the kernel made during a measurement, for IPv4 and IPv6."""
         ended = self.run_there(
             path + ': >listens; "$1" perf --listen $2 2>listens & there=$!\n'
             "for i in $(seq 200); do grep -q answering listens && break; sleep 0.1; done\n"

@@ -1,4 +1,4 @@
-"""Searches as a person, a script or another verb meets them."""
+"""Searches as a person, a script or another verb uses them."""
 import signal
 import unittest
 

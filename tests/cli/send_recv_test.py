@@ -1,4 +1,4 @@
-"""send and recv: two hosts, here both of them this one."""
+"""send and recv between two hosts. Here this machine is both hosts."""
 import os
 import random
 import re
@@ -15,7 +15,7 @@ RECV_REPORT = {**REPORT, "runs": [{k: v for k, v in RUN.items() if k != "etr"}]}
 
 class TwoHosts(Case):
     def listen(self, *arguments, host="127.0.0.1"):
-        """A recv that listens, and where."""
+        """Starts a recv. Returns it, and the address on which it listens."""
         recv = self.start("recv", "--listen", f"{host}:0", "--out", "copy.bin", *arguments)
         line = recv.stderr.readline().decode()
         found = re.fullmatch(r"listening on (\S+) \(seed \d+\)\n", line)
@@ -34,7 +34,7 @@ class TwoHosts(Case):
         return ended
 
     def begin(self, *arguments):
-        """A long transfer that is on its way."""
+        """Starts a long transfer."""
         path, *figures = self.long_run()
         recv, address = self.listen("--mtu", figures[-1], *arguments)
         send = self.start("send", path, *figures, "--to", address, *arguments)

@@ -1,4 +1,4 @@
-"""The counters of a program's device, as a person and as an exporter read them."""
+"""The counters of the device of a program, as text and in the format of an exporter."""
 import os
 import signal
 import subprocess
@@ -9,7 +9,7 @@ from command import Case, one_object
 
 LIBRARY = os.environ.get("WIREPROOF_LIBIBVERBS", "")
 
-# Opens the device, says so, and waits for its end.
+# Opens the device, prints a line, and runs until its standard input ends.
 PROGRAM = """
 import ctypes, sys
 library = ctypes.CDLL(sys.argv[1])

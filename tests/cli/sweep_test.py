@@ -1,4 +1,4 @@
-"""Points of the laboratory, one and many: the numbers, their files, and sweeps that were interrupted."""
+"""Single points and sweeps: their numbers, their files, and sweeps that were interrupted."""
 import json
 import os
 import signal
@@ -82,7 +82,7 @@ class APointOrASweepIsGivenUp(Case):
         begin, used = time.monotonic(), cpu_seconds_of_ended()
         process.send_signal(signal.SIGTERM)
         self.expect_failure(self.finish(process), -signal.SIGTERM, "interrupted")
-        # The processor's time, of which a busy machine gives little in a second.
+        # This limits the processor time. On a busy machine the process gets little of it in a second.
         self.assertLess(cpu_seconds_of_ended() - used, 10)
         self.assertLess(time.monotonic() - begin, 60)
 
@@ -99,7 +99,7 @@ class APointOrASweepIsGivenUp(Case):
 
 
 class APointHasItsTime(Case):
-    """A point that takes too long is stopped, is no success, and is simulated by the next run."""
+    """A point that takes too long is stopped. The sweep fails, and the next run simulates the point."""
     GRID = "packets = 1e7\n[grid]\nber = [0, 1e-5]\n"
 
     def grid(self):
@@ -132,7 +132,7 @@ class APointHasItsTime(Case):
         self.assertNotIn("stopped", line)
         text = self.run_command("sweep", "grid.toml", "--point-seconds", "0.1").out
         self.assertRegex(text, r"\nstopped: pcie, ber 1e-05, payload 4096, after [\d.e+]+ packets\n")
-        # Without a limit the rest is simulated, and is as if it had never been stopped.
+        # A run without limit simulates the rest. The result is the same as without a stop.
         ended = self.run_command("sweep", "grid.toml", "--json")
         self.assertEqual((ended.code, ended.err), (0, ""))
         resumed = one_object(ended)
@@ -146,7 +146,7 @@ class APointHasItsTime(Case):
         ended = self.run_command("sweep", "grid.toml", "--json")
         self.expect_failure(ended, 1, "1 of 2 points stopped after 0.1 s (point_seconds)")
         self.assertEqual(one_object(ended)["points"][1]["stopped"], True)
-        # The limit is no part of what a point was asked: its line is as if there were none.
+        # The limit is not a setting of a point, so the line of a point does not have it.
         (line,) = self.lines()
         self.assertNotIn("seconds", line)
         self.expect_failure(self.run_command("sweep", "grid.toml", "--point-seconds", "0.2"), 1,
@@ -277,7 +277,7 @@ class LinesHaveNamesBurstsAndRecords(Case):
         self.assertLessEqual(max(map(len, listed.out.splitlines())), 80)
         presets = one_object(self.run_command("sweep", "--presets", "--json"))["presets"]
         self.assertEqual(len({preset["preset"] for preset in presets}), len(presets))
-        # Every line has its columns apart.
+        # In each line, spaces separate the columns.
         rows = [line.split() for line in listed.out.splitlines()]
         for preset in presets:
             row = [str(preset[key]) for key in ("preset", "protocol", "payload", "loop", "timer", "buffer")]
@@ -369,7 +369,7 @@ class ASweepGoesOnWhereItEnded(Case):
         self.sweep(self.grid())
         whole = self.results()
         lines = whole.splitlines(keepends=True)
-        # A number that no simulation gives shows who was believed.
+        # A value that no simulation gives shows whether the sweep used the file or simulated again.
         kept = lines[0].replace(b'"timeouts":', b'"timeouts":99')
         with open(self.path("grid.results"), "wb") as file:
             file.write(kept + b"".join(lines[5:20]) + lines[20][:40])

@@ -1,4 +1,4 @@
-"""What the command says of itself and of command lines that it cannot understand."""
+"""The help of the command, and its messages on command lines that it does not understand."""
 import os
 import re
 import unittest
@@ -8,7 +8,7 @@ from command import Case, free_port, one_object
 CARRYING = ("carry", "send", "recv")
 VERBS = (*CARRYING, "sp2", "soak", "ladder", "search", "inspect", "stat", "sweep", "perf",
          "doctor")
-RUNNING = ("verbs",)  # what they print is a program's
+RUNNING = ("verbs",)  # these print the output of a program
 if os.environ.get("WIREPROOF_HAS_VERBS", "1") != "1":  # a build without the device
     VERBS = tuple(verb for verb in VERBS if verb != "doctor")
     RUNNING = ()
@@ -159,7 +159,7 @@ class AnOptionThatCanHaveNoEffectIsRefused(Case):
 
 
 class AFailureIsAnObjectWithItsError(Case):
-    """A reader of --json finds the reason where the result would be."""
+    """With --json, the reason of a failure is on standard output, in place of the result."""
 
     def fails(self, code, verb, *arguments):
         with self.subTest(verb=verb, arguments=arguments):
@@ -183,7 +183,7 @@ class AFailureIsAnObjectWithItsError(Case):
         self.fails(1, "perf", "--html", "nowhere/page.html", "--seconds", "0.01", "--rounds", "1")
         self.fails(1, "search", "pcie", "--states", "5")
         self.fails(1, "search", "pcie", "--out", "nowhere/found.toml")
-        # It says first where it listens.
+        # The first line says where it listens.
         ended = self.run_command("recv", "--json", "--listen", "127.0.0.1:0", "--out", "copy.bin",
                                  "--wait", "0.2")
         self.assertIn(one_object(ended)["error"], ended.err)

@@ -1,4 +1,4 @@
-"""How a program is run on the device, and what of it is the program's: its environment, its end, its signals."""
+"""How the command runs a program on the device, and what it keeps for it: environment, exit code, signals."""
 import json
 import os
 import shutil
@@ -63,7 +63,7 @@ class AProgramIsRunOnTheDevice(Case):
         self.assertEqual(ended.code, -signal.SIGTERM)
 
     def test_its_signals_are_as_they_were(self):
-        """The command ignores SIGPIPE and SIGXFSZ; a program that it runs does not, unless that was so before."""
+        """The command ignores SIGPIPE and SIGXFSZ. A program that it runs ignores them only if they were so before."""
         shown = ("grep", "SigIgn", "/proc/self/status")
         for restore in (True, False):
             before = subprocess.run(shown, capture_output=True, text=True, check=True, restore_signals=restore)
