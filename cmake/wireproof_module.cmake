@@ -1,10 +1,10 @@
 # wireproof_module(proto/am DEPENDS core [FOLDERS send …] [LIBS OpenSSL::Crypto]
 #                  [STATISTICS long_test.cpp …])
-#   One library from the sources of the current folder and its FOLDERS, and one test program from
-#   their *_test.cpp;
-#   a second one, labelled so, from those that average over millions of packets.
-#   A folder with headers only becomes an interface library. Sources are globbed so that adding a
-#   file to a module is adding a file; CONFIGURE_DEPENDS makes the build notice.
+#   Makes one library from the sources of the current folder and its FOLDERS, and one test program
+#   from their *_test.cpp. The files of STATISTICS average over millions of packets; they become a
+#   second test program with the label statistics.
+#   A folder with headers only becomes an interface library. The sources are globbed, so a new file
+#   needs no change here. CONFIGURE_DEPENDS makes the build notice it.
 
 add_library(wireproof_options INTERFACE)
 target_include_directories(wireproof_options INTERFACE
@@ -13,8 +13,8 @@ target_compile_options(wireproof_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
   -Wold-style-cast -Wcast-align -Wunused -Woverloaded-virtual -Wnull-dereference
   -Wdouble-promotion -Wformat=2 -Wimplicit-fallthrough $<$<BOOL:${WIREPROOF_WERROR}>:-Werror>)
-# g++ 12 warns about its own headers once the optimiser has inlined them, at -O2 and above or beside
-# the code of a sanitizer: these warnings count in Debug builds without sanitizers only.
+# At -O2 and above, and with sanitizers, g++ 12 warns about its own headers after it has inlined them.
+# So these warnings are on only in Debug builds without sanitizers.
 target_compile_options(wireproof_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-null-dereference -Wno-restrict>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU"
@@ -23,15 +23,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU"
     -Wno-stringop-overread)
 endif()
 
-# What may become a part of an installed library: its code may lie anywhere, also in a shared object,
-# and shows only what is marked with WIREPROOF_EXPORT.
+# For a library that may become a part of an installed library. Its code is position independent, and
+# only functions that are marked with WIREPROOF_EXPORT are visible.
 function(wireproof_library name)
   if(WIREPROOF_INSTALL OR WIREPROOF_VERBS)
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
       CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-    # Else a call of one exported function by another could not be inlined.
+    # Without this option, the compiler could not inline a call of an exported function.
     target_compile_options(${name} PRIVATE -fno-semantic-interposition)
-    # Unique symbols would clash with those of a program once the object of all modules has no groups.
+    # The object of all modules has no groups, so unique symbols would clash with those of a program.
     target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
     target_compile_definitions(${name} PRIVATE WIREPROOF_BUILDS_LIBRARY)
   endif()
@@ -42,7 +42,7 @@ if(WIREPROOF_PCH)
   add_library(wireproof_standard_headers OBJECT ${CMAKE_BINARY_DIR}/standard_headers.cpp)
   target_link_libraries(wireproof_standard_headers PRIVATE wireproof_options)
   wireproof_library(wireproof_standard_headers)
-  # Those that most files include, and what the others cost is little.
+  # The headers that most files include. The other files do not become much slower to compile.
   target_precompile_headers(wireproof_standard_headers PRIVATE <algorithm> <array> <bit> <chrono>
     <cmath> <cstdint> <cstring> <deque> <functional> <limits> <map> <memory> <optional> <span>
     <string> <string_view> <utility> <variant> <vector>)
@@ -86,7 +86,7 @@ function(wireproof_module path)
 endfunction()
 
 # wireproof_test(name LABEL unit|sim|wire|… SOURCES … LIBS … [TIMEOUT seconds])
-#   Nothing, where WIREPROOF_TEST_LABELS is given and LABEL is not among them.
+#   Does nothing if WIREPROOF_TEST_LABELS is set and does not contain LABEL.
 function(wireproof_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
   if(WIREPROOF_TEST_LABELS AND NOT ARG_LABEL IN_LIST WIREPROOF_TEST_LABELS)
@@ -97,7 +97,8 @@ function(wireproof_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} wireproof_options GTest::gtest_main)
-  # Most of what a test costs to build is GoogleTest: its header is read once, its macros not optimised.
+  # GoogleTest takes most of the time to build a test. So its header is precompiled once, and its macros
+  # are not optimised.
   if(NOT TARGET wireproof_gtest)
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/gtest.cpp CONTENT "")
     add_library(wireproof_gtest OBJECT ${CMAKE_BINARY_DIR}/gtest.cpp)

@@ -1,6 +1,6 @@
-# The library for users: wireproof::wireproof, and where WIREPROOF_INSTALL is on, what an
-# installation has: an archive, a shared library, and the files that find_package(wireproof) and
-# pkg-config look for.
+# The library for users: wireproof::wireproof. If WIREPROOF_INSTALL is on, also the parts of an
+# installation: an archive, a shared library, and the files for find_package(wireproof) and
+# pkg-config.
 
 set(parts base core proto_am proto_pcie proto_hippi proto_ib wire_memory wire_udp wire_shm wire_faulty
   host front_am front_ib)
@@ -29,17 +29,17 @@ if(NOT WIREPROOF_INSTALL)
   return()
 endif()
 
-# One object of all modules: optimised across them here, with our own flags, and never again. An
-# archive that still carries link-time code is compiled anew by each link of a program, with the flags
-# of that program, and g++ 12 then gets it wrong: the link of a program with -O0, -O1 or -Og, or with
-# -fno-strict-aliasing, folds functions that are alike but for the types they work on, although their
-# callers were compiled to rely on the types.
+# One object of all modules. It is optimised across the modules here, with the flags of this project,
+# and not again later. If the archive still had link-time code, each link of a program would compile it
+# again with the flags of that program. g++ 12 then makes errors: with -O0, -O1, -Og or
+# -fno-strict-aliasing, it merges functions that differ only in the types that they use. But their
+# callers were compiled on the assumption that the types differ.
 add_executable(wireproof_whole ${objects})
 set_target_properties(wireproof_whole PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME wireproof SUFFIX .o
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
 target_link_options(wireproof_whole PRIVATE -r -nostdlib)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # In one partition: g++ 12 stops with an internal error (lto-partition.cc:215) where it splits a
+  # In one partition, because g++ 12 stops with an internal error (lto-partition.cc:215) if it splits a
   # partial link of hidden inline functions.
   target_link_options(wireproof_whole PRIVATE -flinker-output=nolto-rel -flto-partition=one
     -fno-gnu-unique)
@@ -52,8 +52,9 @@ else()
   endforeach()
   set_target_properties(wireproof_whole PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
 endif()
-# What is hidden becomes the object's own, so that it meets no other of that name in a program: not
-# toml++ of another version, say. Groups would be thrown away for another object's of that name.
+# Hidden symbols become local to the object. So they cannot clash with symbols of the same name in a
+# program, for example of another version of toml++. The groups are removed, because the linker could
+# drop a group in favour of another object's group of the same name.
 include(CheckLinkerFlag)
 check_linker_flag(CXX -Wl,--force-group-allocation WIREPROOF_LINKER_DISSOLVES_GROUPS)
 if(WIREPROOF_LINKER_DISSOLVES_GROUPS AND CMAKE_OBJCOPY)
