@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# tools/device.sh [--prefix DIR] [--github]: builds the RDMA device for unmodified programs and installs
-# its libraries into DIR/lib/wireproof (default: /usr/local, or ~/.local for a user other than root), where
-# no program finds them by itself. Prints the two variables that make a program find them.
-#   --github: sets them for all later steps of a job of GitHub Actions, too.
+# tools/device.sh [--prefix DIR] [--github]: builds the RDMA device for unmodified programs and installs its
+# libraries into DIR/lib/wireproof. The default of DIR is /usr/local, or ~/.local for a user other than root.
+# No program finds the libraries there by itself. The script prints the two variables with which it does.
+#   --github: also sets the variables for all later steps of a job of GitHub Actions.
 set -euo pipefail
 
 fail() {
@@ -37,7 +37,7 @@ cmake --build --preset device
 folder=$prefix/lib/wireproof
 mkdir -p "$folder"
 for library in libibverbs.so.1 libwireproof-hooks.so libwireproof-verbs-preload.so; do
-    # Under its final name once it is whole: a program may be running on the one that is replaced.
+    # A library gets its final name when it is complete, because a program may use the old one.
     cp -L "build/device/lib/wireproof/$library" "$folder/.$library.new"
     mv "$folder/.$library.new" "$folder/$library"
 done

@@ -1,4 +1,4 @@
-# need PACKAGE…: installs the Debian packages that are missing; names what cannot be had. To be sourced.
+# To be sourced. need PACKAGE…: installs the Debian packages that are missing, and names those that it cannot get.
 
 need() {
     local missing=() package
@@ -38,5 +38,5 @@ build_packages=(g++ cmake ninja-build libcli11-dev libfmt-dev nlohmann-json3-dev
 test_packages=(libgtest-dev python3 pkg-config clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14
     chromium poppler-utils nftables iproute2 libibverbs-dev ibverbs-utils librdmacm-dev rdma-core rdmacm-utils perftest
     python3-pyverbs ucx-utils openmpi-bin libopenmpi-dev libfabric-bin qperf libasio-dev)
-# Of the RDMA device alone.
+# For the RDMA device only.
 device_packages=(g++ cmake ninja-build libexpected-dev libtomlplusplus-dev libibverbs-dev)
