@@ -1,5 +1,5 @@
-// One thread, one epoll loop: active messages, InfiniBand and a timer. The thread sleeps while
-// nothing happens; at each tick of the timer it sends a message in both ways.
+// One thread and one epoll loop for active messages, InfiniBand and a timer. The thread sleeps
+// while nothing happens. At each tick of the timer it sends a request and an InfiniBand message.
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ T opened(wireproof::Result<T> result) {
     return std::move(*result);
 }
 
-/// What epoll waits on, and how long.
+/// The epoll descriptor with the handles that it watches.
 class Loop {
 public:
     Loop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {}
@@ -44,7 +44,7 @@ public:
         if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, handle, &event) != 0) fail("cannot watch");
     }
     void sleep(nanoseconds timeout) const {
-        // epoll counts in milliseconds: rounded up, so that a deadline has passed afterwards.
+        // epoll counts in milliseconds. Round up, so that the deadline has passed afterwards.
         constexpr nanoseconds longest = std::chrono::hours(1);
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(std::min(timeout, longest));
         epoll_event event{};
@@ -55,7 +55,7 @@ private:
     int epoll_;
 };
 
-/// Is readable every 20 ms.
+/// A timer whose handle becomes readable every 20 ms.
 class Ticks {
 public:
     Ticks() : timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {

@@ -1,5 +1,5 @@
-// An Endpoint in a program that is built around asio: one thread, one io_context. asio waits for
-// the Endpoint's descriptor and for its next deadline; the Endpoint never blocks.
+// An Endpoint in a program that uses asio, with one thread and one io_context. asio waits for the
+// descriptor of the Endpoint and for its next deadline. The Endpoint never blocks.
 #include <asio.hpp>
 #include <wireproof/am.hpp>
 
@@ -8,24 +8,25 @@
 
 using namespace wireproof::am;
 
-/// Polls an Endpoint whenever that is due. Outlives no run of the io_context.
+/// Polls an Endpoint when it is due. The Endpoint must outlive the Pump. The io_context must not
+/// run after the Pump is destroyed.
 class Pump {
 public:
     Pump(asio::io_context& context, Endpoint& endpoint)
         : endpoint_(endpoint), readable_(context, endpoint.event_fd()), due_(context) {
         turn();
     }
-    /// The descriptor is the Endpoint's, so asio must not close it.
+    /// The Endpoint owns the descriptor, so asio must not close it.
     ~Pump() { readable_.release(); }
     Pump(const Pump&) = delete;
     Pump& operator=(const Pump&) = delete;
 
-    /// Call it also after the program has asked the Endpoint for something.
+    /// Call this also after each call with which the program gives work to the Endpoint.
     void turn() {
         do {
             endpoint_.poll();
         } while (!endpoint_.arm());
-        readable_.cancel();  // of the turn before
+        readable_.cancel();  // ends the wait of the last turn
         readable_.async_wait(asio::posix::stream_descriptor::wait_read,
                              [this](const asio::error_code& error) {
                                  if (!error) turn();
@@ -35,7 +36,7 @@ public:
             due_.cancel();
             return;
         }
-        due_.expires_after(timeout);  // which ends the wait of the turn before
+        due_.expires_after(timeout);  // also ends the wait of the last turn
         due_.async_wait([this](const asio::error_code& error) {
             if (!error) turn();
         });
@@ -71,7 +72,7 @@ int main() {
     answerer->handle(ask, [](const Message& m) { m.reply(answer, {m.words()[0] + 1}); });
     asker->handle(answer, [](const Message& m) { std::printf("answer %u\n", m.words()[0]); });
 
-    // The program's own timer: a question every 20 ms.
+    // A timer of the program: it sends a request every 20 ms.
     asio::steady_timer ticks(context);
     unsigned tick = 0;
     const std::function<void(const asio::error_code&)> on_tick = [&](const asio::error_code&) {

@@ -1,5 +1,5 @@
-// Two nodes in one program: node 0 asks, node 1 answers, over UDP on loopback with every tenth
-// frame lost.
+// Two nodes in one program: node 0 sends requests and node 1 replies. They use UDP on the loopback
+// interface, and one frame in ten is lost on purpose.
 #include <wireproof/am.hpp>
 
 #include <cstdio>

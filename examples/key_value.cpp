@@ -1,7 +1,7 @@
-// A key-value store over active messages: values lie in the server's memory, and the client writes
-// and reads them there itself. The server only says where.
+// A key-value store over active messages. The values are in the memory of the server. The client
+// writes and reads them there with store and get. The server only tells it the place.
 //
-//   put:  request(reserve, key)  -> reply(place);   store(value), whose handler notes its length
+//   put:  request(reserve, key)  -> reply(place);   store(value): its handler records the length
 //   get:  request(find, key)     -> reply(place);   get(value)
 #include <wireproof/am.hpp>
 
@@ -18,7 +18,7 @@ using namespace wireproof::am;
 
 namespace {
 
-// Handlers of the server, and of the client.
+// Handlers: three of the server, then one of the client.
 constexpr std::uint16_t reserve = 1;
 constexpr std::uint16_t find = 2;
 constexpr std::uint16_t committed = 3;
@@ -27,11 +27,12 @@ constexpr std::uint16_t place = 4;
 constexpr std::size_t value_max = 256;  // bytes
 constexpr std::size_t slots = 64;
 
-/// Where a value is. A message has bytes: this is one, in the byte order of both processes.
+/// The place of a value. The server sends it as the bytes of a message. This works because both
+/// ends have the same byte order.
 struct Place {
     std::uint64_t address = 0;
     std::uint32_t slot = 0;
-    std::uint32_t length = 0;  // 0: there is none
+    std::uint32_t length = 0;  // bytes; 0: there is no value
 };
 
 class Server {
@@ -62,7 +63,7 @@ private:
 
     std::uint64_t base_;
     std::map<std::string, std::size_t> slot_of_;  // by key
-    std::array<std::size_t, slots> lengths_{};    // of values that are whole
+    std::array<std::size_t, slots> lengths_{};    // of complete values
 };
 
 class Client {

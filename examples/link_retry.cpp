@@ -1,5 +1,5 @@
-// Which of two links is the better one at a bit error rate of 1e-6, and how PCI Express recovers
-// from its first bad packet.
+// Compares two links at a bit error rate of 1e-6, and draws how PCI Express recovers from its first
+// bad packet.
 #include <wireproof/lab.hpp>
 
 #include <cstdio>

@@ -1,7 +1,11 @@
-// Two processes on one machine, each with a device of its own: the writer puts a message into the
-// other's memory and tells so by immediate data, then reads back what the other made of it.
+// Two processes on one machine, each with its own device. The writer puts a message into the memory
+// of the answerer and tells it so with immediate data. The answerer changes the message, and the
+// writer reads it back.
 //
-//     remote_write [WRITER [ANSWERER [MEETING]]]     two addresses, and address:port of a TCP door
+//     remote_write [WRITER [ANSWERER [MEETING]]]
+//
+// WRITER and ANSWERER are the addresses of the devices. MEETING is the address:port where the two
+// exchange their contacts over TCP.
 #include <sys/wait.h>
 #include <unistd.h>
 #include <wireproof/ib.hpp>
@@ -31,7 +35,7 @@ int fail(const char* who, std::string_view why) {
     return 1;
 }
 
-/// Offers memory, and answers what is written there in capitals.
+/// Offers memory. Changes the text that the writer puts there to capital letters.
 int answer(const Places& places) {
     auto device = Device::open({.address = places.answerer});
     if (!device) return fail("answer", device.error());
@@ -42,7 +46,7 @@ int answer(const Places& places) {
         memory, {.local_write = true, .remote_write = true, .remote_read = true});
     auto pair = QueuePair::create(domain, completions, completions);
     if (!region || !pair) return fail("answer", "no memory or no queue pair");
-    // For the immediate data, and for the goodbye.
+    // One receive for the immediate data, one for the goodbye.
     if (pair->post_receive(1, Piece()) != Status::ok ||
         pair->post_receive(2, Piece()) != Status::ok) {
         return fail("answer", "cannot receive");
@@ -56,13 +60,13 @@ int answer(const Places& places) {
     for (std::size_t i = 0; i < written->immediate.value_or(0) && i < memory.size(); ++i) {
         memory[i] = static_cast<std::byte>(std::toupper(std::to_integer<int>(memory[i])));
     }
-    // Says that it is done, and answers the Read until the goodbye.
+    // Tell the writer that the text is changed. The device answers the Read until the goodbye.
     if (pair->send(3, Piece()) != Status::ok) return fail("answer", "cannot send");
     for (int ended = 0; ended < 2; ++ended) {
         const auto one = completions.wait(20s);
         if (!one || one->status != WorkStatus::success) return fail("answer", "no goodbye");
     }
-    // The goodbye is acknowledged again if that acknowledgement is lost.
+    // If the acknowledgement of the goodbye is lost, the device must acknowledge it again.
     if (!device->wait([&] { return device->idle(); }, 20s)) return fail("answer", "never idle");
     return 0;
 }
@@ -87,7 +91,7 @@ int ask(const Places& places) {
     if (pair->write(2, here, there, static_cast<std::uint32_t>(message.size())) != Status::ok) {
         return fail("ask", "cannot write");
     }
-    for (int ended = 0; ended < 2; ++ended) {  // the Write, and the word that it was answered
+    for (int ended = 0; ended < 2; ++ended) {  // the Write, and the message of the answerer
         const auto one = completions.wait(20s);
         if (!one || one->status != WorkStatus::success) return fail("ask", "no answer");
     }

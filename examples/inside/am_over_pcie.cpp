@@ -1,5 +1,5 @@
-// A link engine over a wire is a wire again: SP AM on a cable that PCI Express retries. The cable
-// loses and damages frames; the link below recovers, and SP AM never learns of it.
+// A link engine over a wire is a wire again. Here SP AM runs over PCI Express on a cable. The cable
+// loses and damages frames. The link repairs this, and SP AM does not notice it.
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -14,7 +14,7 @@
 
 using namespace wireproof;
 
-/// A simulated node's wire, borrowed: what is under the link.
+/// The wire below the link. It borrows the wire of a simulated node.
 class Cable {
 public:
     explicit Cable(sim::NodeWire& wire) : wire_(&wire) {}
@@ -52,7 +52,7 @@ int main() {
             pcie::Link(link), Cable(network.wire(node)), PeerId{config.peer}));
     }
 
-    // The world that sim::run turns: the network, with the links' deadlines beside the cables'.
+    // The world for sim::run: the network, with the deadlines of the links and of the cables.
     struct World {
         std::size_t nodes() const { return 2; }
         const RetryWire<pcie::Link, Cable>& wire(std::size_t node) const { return *wires[node]; }

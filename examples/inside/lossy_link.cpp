@@ -1,6 +1,5 @@
-// The house from inside: two engines, a simulated cable that loses every fifth frame, and the loop
-// that turns them. The same Connection runs on UDP in an Endpoint; nothing in it knows the
-// difference.
+// Two engines, a simulated cable that loses one frame in five, and the loop that runs them. An
+// Endpoint runs the same class Connection over UDP. A Connection does not depend on the wire.
 #include <array>
 #include <cstdio>
 #include <vector>
