@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fails unless each program that README.md or examples/README.md shows is the file itself, and examples/README.md shows
-every example that uses the public headers.
+"""Fails unless README.md and examples/README.md show each program exactly as it is in its file, and examples/README.md
+shows each example that uses the public headers.
 
   examples_test.py SOURCE_DIR
   examples_test.py --write SOURCE_DIR     puts the files into both pages
@@ -17,7 +17,7 @@ BLOCK = re.compile(r"(^[^\n]*`examples/(\w+)\.cpp`[^\n]*\n(?:[^`\n][^\n]*\n)*\n`
 
 
 def shown(text, files):
-    """The page as it should be, and the names of the examples in it. `files`: text by name."""
+    """Returns the page as it should be, and the names of the examples in it. `files`: text by name."""
     names = []
 
     def put(match):
