@@ -14,9 +14,10 @@ namespace {
 
 constexpr auto usage =
     "wireproof_hostile rc|uc|ib PACKETS [SEED]\n"
-    "ib: queue pairs of rc and uc. Exit code 0: nothing was written outside of what was offered,\n"
-    "nothing completed that was not asked for, and every packet counts for one reason; 1: not so,\n"
-    "or no socket; 2: the command line is wrong.\n";
+    "Sends PACKETS hostile packets to a device on the loopback network. ib: to queue pairs of RC\n"
+    "and of UC. Exit code 0: the device wrote no memory that it was not permitted to write, it\n"
+    "completed no work that was not posted, and it counted each packet once. Exit code 1: it did\n"
+    "one of these, or there is no socket. Exit code 2: the command line is wrong.\n";
 
 bool read(std::string_view word, std::uint64_t& number) {
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
