@@ -278,8 +278,8 @@ public:
     /// A poll may hold back requests, stores and gets that the program made since the last poll. A
     /// later poll then sends more of them together. A poll holds them back only if both conditions
     /// are true:
-    /// - At least 128 packets to the peer are in flight, or the peer has not answered a transfer
-    ///   yet.
+    /// - At least 128 packets to the peer are in flight, or a store or get to the peer has not
+    /// ended.
     /// - The last poll was less than 50 us ago (10 us on shared memory).
     /// If the program continues to poll, no message waits longer than these 50 or 10 us. If the
     /// program makes no new request, store or get, the next poll sends all that wait.

@@ -30,7 +30,8 @@ enum class Status : std::uint8_t {
     timed_out,     // the limit of flush() or close() passed first
 };
 
-/// The name of the enumerator: "would_block".
+/// The name of the enumerator: "would_block". The text lives as long as the program. Any thread may
+/// call it.
 [[nodiscard]] WIREPROOF_EXPORT std::string_view name_of(Status status);
 
 /// The bytes of a message, read as 32-bit words, little-endian. A Words object does not copy the
@@ -197,9 +198,9 @@ struct Options {
     bool trust_payload = false;
     /// To how many peers this node may send requests, stores and gets at once, 1 to 65,535. Each of
     /// these peers has a set of windows and send buffers, about 1 MiB, until the traffic with this
-    /// peer has ended. The Endpoint has more sets, one eighth of this number, for peers that only
-    /// send requests, stores and gets to this node. A peer without a set takes about 6 KiB. If a
-    /// peer needs a set and none is free:
+    /// peer has ended. Other peers may only send requests, stores and gets to this node: for
+    /// them the Endpoint has additional sets, one eighth of this number. A peer without a set takes
+    /// about 6 KiB. If a peer needs a set and none is free:
     /// - request(), store_async() and get_async() to the peer return would_block.
     /// - store() and get() to the peer wait until a set is free.
     /// - A message from the peer stays at the peer until a set is free.

@@ -225,9 +225,9 @@ private:
 ///
 /// Posting: a call that posts work moves no packets (see Device::poll). If it returns ok, the work
 /// is posted, and its Completion will have the `id` of the call. If it returns another status,
-/// nothing is posted. A failed queue pair takes work, too, and completes it as flushed (failed()
-/// names an exception). A message may have 0 bytes. Completions of work to be sent come in the
-/// order in which the work was posted.
+/// nothing is posted. A failed queue pair takes work, too, and completes it as flushed; the comment
+/// of failed() has an exception to this rule. A message may have 0 bytes. Completions of work to be
+/// sent come in the order in which the work was posted.
 ///
 /// Memory: the caller keeps the memory of the pieces in place until the work has completed. Until
 /// then, the caller does not change bytes that are to be sent, and does not use bytes that the work

@@ -63,7 +63,8 @@ enum class [[nodiscard]] Status : std::uint8_t{
     closed,  // this process is a forked child, and the Device belongs to its parent
 };
 
-/// The name of the enumerator: "queue_full".
+/// The name of the enumerator: "queue_full". The text lives as long as the program. Any thread may
+/// call it. This also holds for the other overloads of name_of.
 WIREPROOF_EXPORT std::string_view name_of(Status status);
 
 namespace detail {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "wireproof/wire/retry/stop_and_wait.hpp"
+#include "wireproof/wire/retry/stop_and_wait_test_kit.hpp"
 
 namespace wireproof::test {
 namespace {
