@@ -129,6 +129,7 @@ int main() {
     constexpr unsigned last = 3;
     unsigned tick = 0;
     unsigned received = 0;
+    unsigned sleeps = 0;
     while (answers < last || received < last) {
         asker.poll();
         answerer.poll();
@@ -150,8 +151,9 @@ int main() {
         const bool may_sleep =
             asker.arm() && answerer.arm() && sender.device.arm() && receiver.device.arm();
         if (!may_sleep) continue;
+        ++sleeps;
         loop.sleep(std::min({asker.next_timeout(), answerer.next_timeout(),
                              sender.device.next_timeout(), receiver.device.next_timeout()}));
     }
-    std::printf("done\n");
+    std::printf("slept %u times\n", sleeps);
 }
