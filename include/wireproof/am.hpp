@@ -93,9 +93,12 @@ public:
     /// that this Endpoint had before, as the destructor does.
     Endpoint(Endpoint&&) noexcept;
     Endpoint& operator=(Endpoint&&) noexcept;
-    /// Ends the node without waiting for peers. It calls the `done` of each open transfer with
-    /// `closed`, so the objects that those callbacks use must still exist. A message that the peer
-    /// has not acknowledged yet may be lost. To wait for the acknowledgements, call close() first.
+    /// Ends the node without waiting for acknowledgements. It calls the `done` of each open
+    /// transfer with `closed`, so the objects that those callbacks use must still exist. A message
+    /// that the peer has not acknowledged yet may be lost. To wait for the acknowledgements, call
+    /// close() first. On shared memory, the destructor waits while a peer copies bytes into or out
+    /// of registered memory of this node. If the peer stops in the middle of a copy, the destructor
+    /// waits a second at most.
     ~Endpoint();
     /// Blocks until idle() is true, at most for `limit`. Then it does what the destructor does. ok:
     /// the peers have acknowledged all messages. peer_lost: a peer was lost while the call waited.

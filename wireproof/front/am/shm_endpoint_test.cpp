@@ -271,6 +271,28 @@ TEST(ShmEndpoint, MemoryMayGoOnlyOnceThePeerHasHeard) {
     EXPECT_EQ(how, Status::forbidden);
 }
 
+// The peer has not polled since, so it does not know that the Endpoint has ended.
+TEST(ShmEndpoint, NoPeerStoresIntoMemoryOfAnEndpointThatHasEnded) {
+    Two two;
+    std::vector<std::byte> memory(8192);
+    two.ends[1].handle(stored, [](const Message&) {});
+    const auto address = two.ends[1].register_memory(0, memory, {.get = true, .store = true});
+    ASSERT_TRUE(address);
+    const auto source = pattern(memory.size());
+    for (int i = 0; i < 3; ++i) {  // then the handler is known to exist
+        bool done = false;
+        ASSERT_EQ(
+            two.ends[0].store_async(1, *address, source, stored, 0, [&](Status) { done = true; }),
+            Status::ok);
+        ASSERT_TRUE(two.turn_until([&] { return done; }));
+    }
+    two.ends.pop_back();
+    const std::vector<std::byte> freed(memory.size(), std::byte{1});  // stands for a later use
+    memory = freed;
+    EXPECT_EQ(two.ends[0].store(1, *address, source, stored), Status::peer_lost);
+    EXPECT_EQ(memory, freed);
+}
+
 TEST(ShmEndpoint, KeepsItsPromisesUnderFaults) {
     Two two({.loss = 0.05, .bit_error = 1e-6, .duplicate = 0.05, .reorder = 0.05});
     auto memory = two.ends[1].allocate(300'000);

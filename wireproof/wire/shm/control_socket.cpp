@@ -4,6 +4,7 @@
 #include "wireproof/wire/shm/control_socket.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -168,6 +169,11 @@ bool ControlSocket::of_this_user() const {
     socklen_t length = sizeof who;
     if (::getsockopt(socket_.handle(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return false;
     return who.uid == ::geteuid() || who.uid == 0;
+}
+
+bool ControlSocket::ends_within(int limit) const {
+    pollfd end{socket_.handle(), 0, 0};  // the kernel always reports the end
+    return ::poll(&end, 1, limit) > 0;
 }
 
 std::string MeetingPlace::to_string() const {

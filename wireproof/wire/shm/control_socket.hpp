@@ -1,5 +1,6 @@
 // A unix socket that carries small whole messages and descriptors between two nodes, beside the
-// rings. When it ends, the peer has died. Only Listener::open() may wait, for the lock of a folder.
+// rings. When it ends, the peer has died. Only Listener::open(), for the lock of a folder, and
+// ends_within() may wait.
 #pragma once
 
 #include <sys/types.h>
@@ -48,6 +49,8 @@ public:
 
     /// Whether the other end is a process of this user, or of root.
     bool of_this_user() const;
+    /// Waits until the other end is closed, at most for `limit` milliseconds. True: it is closed.
+    bool ends_within(int limit) const;
 
 private:
     Descriptor socket_;

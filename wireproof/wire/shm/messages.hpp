@@ -25,7 +25,7 @@ std::optional<ShmMessage> message_kind(ConstBytes message);
 /// Hello and welcome.
 struct Greeting {
     static constexpr std::size_t size = 72;
-    static constexpr std::uint32_t this_version = 3;
+    static constexpr std::uint32_t this_version = 4;
 
     ShmMessage kind = ShmMessage::hello;
     std::uint32_t version = this_version;

@@ -2,8 +2,6 @@
 // the kernel refuses an address, that is an answer and not an error.
 #include "wireproof/wire/shm/peer_memory.hpp"
 
-#include <sys/uio.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -90,6 +88,16 @@ void PeerMemory::remember(const ShareNote& region, std::byte* begin) {
     written_ = {region.address, bytes, begin};
 }
 
+template <class Call>
+bool PeerMemory::kernel_copies(Call call, iovec here, const Place& place, ShmCounters& counters) {
+    const MemoryGate::Passage passage(gate_);
+    if (!passage.is_open() || !may_ask_kernel(here.iov_len)) return false;
+    const iovec there = remote(place.region->memory + place.offset, here.iov_len);
+    if (!settle(call(process_.pid, &here, 1, &there, 1, 0), here.iov_len, place)) return false;
+    ++counters.private_copies;
+    return true;
+}
+
 bool PeerMemory::write_there(std::uint64_t address, ConstBytes source, ShmCounters& counters) {
     const Place place = find(address, source.size());
     if (place.region != nullptr && place.region->writable) {
@@ -99,16 +107,8 @@ bool PeerMemory::write_there(std::uint64_t address, ConstBytes source, ShmCounte
             ++counters.mapped_copies;
             return true;
         }
-        if (may_ask_kernel(source.size())) {
-            std::byte* const start = const_cast<std::byte*>(source.data());
-            const iovec from{start, source.size()};
-            const iovec to = remote(place.region->memory + place.offset, source.size());
-            const ssize_t copied = ::process_vm_writev(process_.pid, &from, 1, &to, 1, 0);
-            if (settle(copied, source.size(), place)) {
-                ++counters.private_copies;
-                return true;
-            }
-        }
+        const iovec from{const_cast<std::byte*>(source.data()), source.size()};
+        if (kernel_copies(::process_vm_writev, from, place, counters)) return true;
     }
     ++counters.refused_copies;
     return false;
@@ -122,15 +122,8 @@ bool PeerMemory::read(std::uint64_t address, Bytes destination, ShmCounters& cou
             ++counters.mapped_copies;
             return true;
         }
-        if (may_ask_kernel(destination.size())) {
-            const iovec to{destination.data(), destination.size()};
-            const iovec from = remote(place.region->memory + place.offset, destination.size());
-            const ssize_t copied = ::process_vm_readv(process_.pid, &to, 1, &from, 1, 0);
-            if (settle(copied, destination.size(), place)) {
-                ++counters.private_copies;
-                return true;
-            }
-        }
+        const iovec to{destination.data(), destination.size()};
+        if (kernel_copies(::process_vm_readv, to, place, counters)) return true;
     }
     ++counters.refused_copies;
     return false;

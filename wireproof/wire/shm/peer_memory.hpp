@@ -4,11 +4,13 @@
 #pragma once
 
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <map>
 
 #include "wireproof/wire/shm/counters.hpp"
+#include "wireproof/wire/shm/memory_gate.hpp"
 #include "wireproof/wire/shm/messages.hpp"
 #include "wireproof/wire/shm/sealed_memory.hpp"
 
@@ -25,7 +27,8 @@ public:
     };
 
     PeerMemory() = default;
-    explicit PeerMemory(Process process) : process_(process) {}
+    /// While the gate is closed, the kernel copies nothing. Mapped memory stays valid without it.
+    explicit PeerMemory(Process process, MemoryGate gate = {}) : process_(process), gate_(gate) {}
 
     pid_t pid() const { return process_.pid; }
 
@@ -86,10 +89,13 @@ private:
     void remember(const ShareNote& region, std::byte* begin);
     Place find(std::uint64_t address, std::size_t size);
     std::byte* mapped(const Place& place, bool writable);
+    template <class Call>
+    bool kernel_copies(Call call, iovec here, const Place& place, ShmCounters& counters);
     bool may_ask_kernel(std::size_t size);
     bool settle(ssize_t copied, std::size_t size, const Place& place);
 
     Process process_;
+    MemoryGate gate_;
     Way kernel_ = Way::untried;
     Target written_;                              // of the last write, if still valid
     std::map<std::uint64_t, ShareNote> regions_;  // by the user's address

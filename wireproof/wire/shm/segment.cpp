@@ -69,12 +69,24 @@ RingMemory Segment::ring_filled_by(std::size_t side) const {
             .lines = lines_};
 }
 
+std::atomic_ref<std::uint32_t> Segment::word(std::size_t number) const {
+    return shared_word<std::uint32_t>(mapping_.bytes().data() + number * word_distance);
+}
+
 std::atomic_ref<std::uint32_t> Segment::asleep(std::size_t side) const {
-    return shared_word<std::uint32_t>(mapping_.bytes().data() + (2 + side) * word_distance);
+    return word(2 + side);
 }
 
 std::atomic_ref<std::uint32_t> Segment::notice(std::size_t side) const {
-    return shared_word<std::uint32_t>(mapping_.bytes().data() + (4 + side) * word_distance);
+    return word(4 + side);
+}
+
+std::atomic_ref<std::uint32_t> Segment::copying(std::size_t side) const {
+    return word(6 + side);
+}
+
+std::atomic_ref<std::uint32_t> Segment::closed(std::size_t side) const {
+    return word(8 + side);
 }
 
 }  // namespace wireproof

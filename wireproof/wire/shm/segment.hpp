@@ -1,9 +1,10 @@
 // The memory that two nodes share: a ring for each direction, the positions of the consumers, and
-// for each side a flag that says whether it sleeps, and its notice. Each side maps both rings twice
-// in a row.
+// words of each side: whether it sleeps, its notice, whether it copies directly into or out of the
+// other side's memory, and whether its own memory is closed to such copies. Each side maps both
+// rings twice in a row.
 //
-//      page 0                                                      pages of ring 0, ring 1
-//      head 0 │ head 1 │ asleep 0 │ asleep 1 │ notice 0 │ notice 1 │ filled by side 0, side 1
+//      page 0                                                    pages of ring 0, ring 1
+//      head 0, 1 │ asleep 0, 1 │ notice 0, 1 │ copying 0, 1 │ closed 0, 1 │ filled by side 0, 1
 //
 // The words of page 0 are 128 bytes apart, because processors fetch lines in pairs.
 #pragma once
@@ -40,9 +41,14 @@ public:
     std::atomic_ref<std::uint32_t> asleep(std::size_t side) const;
     /// The notice of this side: the other side can read it at any time.
     std::atomic_ref<std::uint32_t> notice(std::size_t side) const;
+    /// Nonzero: this side copies into or out of the other side's memory. See MemoryGate.
+    std::atomic_ref<std::uint32_t> copying(std::size_t side) const;
+    /// Nonzero: the other side must not touch the memory of this side.
+    std::atomic_ref<std::uint32_t> closed(std::size_t side) const;
 
 private:
     static Expected<Segment> map(Descriptor memory, std::size_t lines);
+    std::atomic_ref<std::uint32_t> word(std::size_t number) const;
 
     Descriptor memory_;
     Mapping mapping_;

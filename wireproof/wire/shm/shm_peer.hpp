@@ -176,11 +176,20 @@ struct ShmPeer {
         Segment segment;
     };
 
+    ShmPeer() = default;
+    ~ShmPeer() { close_memory(); }
+
+    /// Ends the peer's direct access to the memory of this process, until its next life. Waits for
+    /// a copy under way, at most a second: then the peer has stopped in the middle of one.
+    void close_memory() const;
+
     /// The peer lives and has no frame for this node.
     bool rests() const { return !in.has_frame() && lives_in_order(); }
     bool lives_in_order() const { return state == State::living && !in.broken() && !lane.broken(); }
 
     std::size_t number = 0;
+    std::size_t side = 0;      // of this node in the segment
+    pid_t owner = ::getpid();  // a forked child must not speak for its parent
     State state = State::absent;
     bool lived = false;        // at least once
     bool unannounced = false;  // its frames wait until next_event() returns its new life

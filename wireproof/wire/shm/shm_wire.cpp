@@ -147,25 +147,22 @@ void ShmWire::wake_up() {
 /// A peer that rings the doorbell clears the flag. So a cleared flag says that a socket has a
 /// message.
 bool ShmWire::was_rung() const {
-    return std::any_of(receiving_.begin(), receiving_.end(), [this](const ShmPeer* peer) {
-        const std::size_t side = config_.node < peer->number ? 0 : 1;
-        return peer->segment.asleep(side).load(std::memory_order_relaxed) == 0;
+    return std::any_of(receiving_.begin(), receiving_.end(), [](const ShmPeer* peer) {
+        return peer->segment.asleep(peer->side).load(std::memory_order_relaxed) == 0;
     });
 }
 
 void ShmWire::set_notice(std::uint32_t value) {
     notice_ = value;
     for (const ShmPeer* const peer : receiving_) {
-        const std::size_t side = config_.node < peer->number ? 0 : 1;
-        peer->segment.notice(side).store(value, std::memory_order_release);
+        peer->segment.notice(peer->side).store(value, std::memory_order_release);
     }
 }
 
 void ShmWire::set_asleep(bool asleep) {
     for (ShmPeer* const peer : receiving_) {
-        const std::size_t side = config_.node < peer->number ? 0 : 1;
-        peer->segment.asleep(side).store(asleep ? peer->lane.wakers() : 0,
-                                         std::memory_order_relaxed);
+        peer->segment.asleep(peer->side)
+            .store(asleep ? peer->lane.wakers() : 0, std::memory_order_relaxed);
     }
 }
 

@@ -5,8 +5,10 @@
 // Nodes meet at unix sockets. The node with the greater number makes the memory and calls the other
 // one, again from time to time until it is there. After that, the socket only wakes sleepers and
 // passes descriptors; when it ends, the peer has died. A frame needs no call of the kernel, except
-// a doorbell for a sleeper, and no call blocks. receive() looks at the sockets when a millisecond
-// of `now` has passed.
+// a doorbell for a sleeper. receive() looks at the sockets when a millisecond of `now` has passed.
+//
+// No call blocks, with one exception: the destructor, and a receive() that gives up a living peer,
+// wait for a copy of that peer into or out of the memory of this process (ShmPeer::close_memory).
 //
 // Only one thread may use a wire. A forked child must not use its parent's wire: see adopt.
 #pragma once
@@ -127,8 +129,7 @@ public:
     std::optional<std::uint32_t> notice_of(PeerId peer) const {
         const ShmPeer& of = peer_of(peer);
         if (of.state != ShmPeer::State::living) return std::nullopt;
-        const std::size_t its_side = of.number < config_.node ? 0 : 1;
-        return of.segment.notice(its_side).load(std::memory_order_acquire);
+        return of.segment.notice(1 - of.side).load(std::memory_order_acquire);
     }
 
     /// Zeroed memory that peers can map, until the wire ends. Peers reach what is shared of it

@@ -72,6 +72,7 @@ ShmWire::ShmWire(const Config& config)
     for (std::size_t i = 0; i < peers_.size(); ++i) {
         ShmPeer& peer = peers_[i];
         peer.number = i;
+        peer.side = config.node < i ? 0 : 1;
         peer.we_call = i < config.node;
         peer.patience = first_patience;
         peer.lane.lanes_ = lanes_.get();
@@ -354,7 +355,7 @@ bool ShmWire::hear_message(ShmPeer& peer, ControlSocket::Message& message) {
 }
 
 void ShmWire::begin_life(ShmPeer& peer, const Greeting& theirs, pid_t pid) {
-    const std::size_t side = config_.node < peer.number ? 0 : 1;
+    const std::size_t side = peer.side;
     peer.segment.close_memory();
     peer.in = RingConsumer(peer.segment.ring_filled_by(1 - side), config_.frame_max);
     peer.lane.begin(RingProducer(peer.segment.ring_filled_by(side), config_.frame_max),
@@ -362,7 +363,7 @@ void ShmWire::begin_life(ShmPeer& peer, const Greeting& theirs, pid_t pid) {
     peer.segment.notice(side).store(notice_, std::memory_order_release);
     peer.state = ShmPeer::State::living;
     peer.patience = first_patience;
-    peer.memory = PeerMemory({pid, theirs.nonce, theirs.nonce_address});
+    peer.memory = PeerMemory({pid, theirs.nonce, theirs.nonce_address}, {peer.segment, side});
     peer.told_allocations.clear();
     ++lanes_->counters.connections;
     if (peer.lived) {
@@ -374,8 +375,10 @@ void ShmWire::begin_life(ShmPeer& peer, const Greeting& theirs, pid_t pid) {
     for (const auto& [address, region] : peer.ours) announce(peer, address, region);
 }
 
-// Frames that are still in the ring are received first.
+// Frames that are still in the ring are received first. The peer may still live: then it must not
+// reach memory here any more, because unshared() is true from now on.
 void ShmWire::lose(ShmPeer& peer) {
+    peer.close_memory();
     unwatch(peer.socket);
     peer.socket.close();
     peer.lane.end();

@@ -1,0 +1,164 @@
+// Tests that a node's memory is out of its peers' reach once the node has ended, or has given up a
+// peer that still lives.
+#include <sys/wait.h>
+
+#include <chrono>
+#include <future>
+#include <vector>
+
+#include "wireproof/wire/shm/shm_test_kit.hpp"
+
+namespace wireproof {
+namespace {
+
+using namespace shm_test;
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t address = 0x1000;
+
+/// Private memory that a wire shares with one peer, and that keeps its bytes after the wire.
+struct Kept {
+    explicit Kept(ShmWire& owner, PeerId peer) {
+        EXPECT_TRUE(owner.share(peer, address, bytes, true, true));
+        owner.flush(Instant());
+    }
+    bool untouched() const { return bytes == std::vector<std::byte>(1000); }
+
+    std::vector<std::byte> bytes = std::vector<std::byte>(1000);
+};
+
+const std::vector<std::byte> source(1000, std::byte{7});
+
+/// Node 1 by hand: a peer that this test steers word by word.
+struct PeerByHand {
+    PeerByHand() {
+        auto sockets = ControlSocket::pair();
+        WIREPROOF_CHECK(sockets.has_value());
+        auto adopted = ShmWire::adopt({.node = 0}, std::move(sockets->first));
+        WIREPROOF_CHECK(adopted.has_value());
+        wire.emplace(std::move(*adopted));
+        socket = std::move(sockets->second);
+        std::array<std::byte, Greeting::size> hello{};
+        Greeting{.node = 1, .nodes = 2, .frame_max = 16 * 1024 - 8, .lines = 8192}.encode(hello);
+        EXPECT_TRUE(socket.send(hello, segment.memory().handle()));
+        EXPECT_EQ(next(*wire, Instant(Duration::milliseconds(2))), "nothing");
+        EXPECT_TRUE(wire->connected(one));
+    }
+    void set_copying(bool copying) { segment.copying(1).store(copying ? 1 : 0); }
+    /// Ends the wire in another thread.
+    std::future<void> end_wire() {
+        return std::async(std::launch::async, [this] { wire.reset(); });
+    }
+
+    ControlSocket socket;
+    Segment segment = std::move(*Segment::create(8192));
+    std::optional<ShmWire> wire;
+};
+
+TEST(ShmMemoryEnd, APeerReachesNoPrivateMemoryOfANodeThatHasEnded) {
+    auto wires = pair();
+    std::optional<ShmWire> a(std::move(wires.first));
+    ShmWire& b = wires.second;
+    Kept kept(*a, one);
+    EXPECT_EQ(next(b), "nothing");
+    std::vector<std::byte> fetched(10);
+    if (!b.read_memory(zero, address, fetched)) GTEST_SKIP() << "this kernel refuses";
+    a.reset();
+    EXPECT_FALSE(b.write_memory(zero, address, source));
+    EXPECT_FALSE(b.read_memory(zero, address, fetched));
+    EXPECT_TRUE(kept.untouched());
+}
+
+// The node takes another caller for the peer. Nothing tells it whether the old process lives.
+TEST(ShmMemoryEnd, APeerThatIsLostAliveReachesNoPrivateMemoryAnyMore) {
+    const std::string name = unique_name();
+    Time time;
+    ShmWire a = open({.name = name, .node = 0});
+    ShmWire b = open({.name = name, .node = 1});
+    ASSERT_TRUE(meet(a, one, b, zero, time));
+    Kept kept(a, one);
+    EXPECT_EQ(next(b), "nothing");
+    std::vector<std::byte> fetched(10);
+    if (!b.read_memory(zero, address, fetched)) GTEST_SKIP() << "this kernel refuses";
+    a.unshare(one, address);
+    EXPECT_FALSE(a.unshared(one, address));
+    auto caller = connect_to({name, 0});
+    ASSERT_TRUE(caller.has_value());
+    const Segment segment = std::move(*Segment::create(8192));
+    std::array<std::byte, Greeting::size> hello{};
+    Greeting{.node = 1, .nodes = 2, .frame_max = 16 * 1024 - 8, .lines = 8192}.encode(hello);
+    ASSERT_TRUE(caller->send(hello, segment.memory().handle()));
+    for (int i = 0; i < 5; ++i) a.receive(time.pass());
+    ASSERT_TRUE(a.unshared(one, address));
+    EXPECT_FALSE(b.write_memory(zero, address, source));
+    EXPECT_TRUE(kept.untouched());
+}
+
+TEST(ShmMemoryEnd, APeerStillReachesMappedMemoryWhichIsItsOwnMapping) {
+    auto wires = pair();
+    std::optional<ShmWire> a(std::move(wires.first));
+    ASSERT_TRUE(a->share(one, address, *a->allocate_shared(1000), true, true));
+    a->flush(Instant());
+    EXPECT_EQ(next(wires.second), "nothing");
+    a.reset();
+    EXPECT_TRUE(wires.second.write_memory(zero, address, source));
+}
+
+TEST(ShmMemoryEnd, ACopyShowsItselfWhileItLasts) {
+    const Segment segment = std::move(*Segment::create(8192));
+    const MemoryGate gate(segment, 1);
+    {
+        const MemoryGate::Passage copy(gate);
+        EXPECT_TRUE(copy.is_open());
+        EXPECT_EQ(segment.copying(1).load(), 1U);
+        EXPECT_EQ(segment.copying(0).load(), 0U);
+    }
+    EXPECT_EQ(segment.copying(1).load(), 0U);
+    segment.closed(1).store(1);
+    EXPECT_TRUE(MemoryGate::Passage(gate).is_open()) << "its own memory";
+    segment.closed(0).store(1);
+    EXPECT_FALSE(MemoryGate::Passage(gate).is_open());
+}
+
+TEST(ShmMemoryEnd, ANodeThatEndsWaitsForACopyUnderWay) {
+    PeerByHand peer;
+    peer.set_copying(true);
+    const auto ended = peer.end_wire();
+    EXPECT_EQ(ended.wait_for(milliseconds(50)), std::future_status::timeout);
+    EXPECT_EQ(peer.segment.closed(0).load(), 1U) << "no other copy begins";
+    peer.set_copying(false);
+    EXPECT_EQ(ended.wait_for(milliseconds(700)), std::future_status::ready);
+}
+
+TEST(ShmMemoryEnd, ANodeThatEndsWaitsNotForAPeerThatDiedInACopyAndNotLongForOneThatStopped) {
+    const auto now = [] { return std::chrono::steady_clock::now(); };
+    for (const bool dead : {true, false}) {
+        PeerByHand peer;
+        peer.set_copying(true);
+        if (dead) peer.socket.close();
+        const auto began = now();
+        peer.wire.reset();
+        const auto took = now() - began;
+        EXPECT_GE(took, milliseconds(dead ? 0 : 700));
+        EXPECT_LE(took, milliseconds(dead ? 700 : 20'000));
+    }
+}
+
+TEST(ShmMemoryEnd, AForkedChildThatDropsItsCopyOfTheWireClosesNoMemoryOfItsParent) {
+    auto wires = pair();
+    std::optional<ShmWire> a(std::move(wires.first));
+    ShmWire& b = wires.second;
+    Kept kept(*a, one);
+    EXPECT_EQ(next(b), "nothing");
+    if (!b.write_memory(zero, address, source)) GTEST_SKIP() << "this kernel refuses";
+    const pid_t child = ::fork();
+    if (child == 0) {
+        a.reset();
+        ::_exit(0);
+    }
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    EXPECT_TRUE(b.write_memory(zero, address, source));
+}
+
+}  // namespace
+}  // namespace wireproof
