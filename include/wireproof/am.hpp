@@ -136,7 +136,8 @@ public:
 
     /// Registers `run`: from now on the Endpoint calls `run` for each message that names `handler`.
     /// This replaces an earlier function. An empty `run` removes the handler. Inside a handler, the
-    /// change takes effect when that handler returns. not_allowed: `handler` is 0. Otherwise ok.
+    /// change takes effect when that handler returns or throws. not_allowed: `handler` is 0.
+    /// Otherwise ok.
     Status handle(std::uint16_t handler, Handler run);
     /// Registers `report`: the Endpoint calls `report` when a peer is lost. This replaces an
     /// earlier report. An empty `report` removes it. Without a report, only statuses and the `done`

@@ -121,9 +121,12 @@ std::uint64_t Node::losses() const {
     const auto id = static_cast<std::size_t>(handler);
     if (id >= handlers_.size() || !handlers_[id]) return miss_handler(peer, handler, may_refuse);
     current_peer_ = peer;
-    {
+    try {
         const While in_handler(in_handler_);
         handlers_[id](message);
+    } catch (...) {
+        take_handlers_to_be();
+        throw;
     }
     if (!handlers_to_be_.empty()) take_handlers_to_be();
 }

@@ -113,6 +113,31 @@ TEST(AmNode, AHandlerThatThrowsEndsTheTurnAndNothingElse) {
     EXPECT_EQ(answered, (Values{1, 3, 4}));
 }
 
+TEST(AmNode, AHandlerThatThrowsHasReplacedWhatItReplaced) {
+    Job job;
+    std::string heard;
+    job[1].handle(ask, [&](const Message&) {
+        job[1].handle(answer, [&](const Message&) { heard += " from inside"; });
+        throw std::runtime_error("afterwards");
+    });
+    ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+    EXPECT_THROW((void)job.settle(), std::runtime_error);
+    for (const bool replaced_again : {false, true}) {
+        if (replaced_again) job[1].handle(answer, [&](const Message&) { heard += " newest"; });
+        ASSERT_EQ(job.request(0, 1, answer), Status::ok);
+        ASSERT_TRUE(job.settle());
+    }
+    EXPECT_EQ(heard, " from inside newest");
+    ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+    EXPECT_THROW((void)job.settle(), std::runtime_error);
+    job[1].handle(answer, [&](const Message&) { heard += " last"; });
+    job[1].handle(stored, [](const Message&) {});
+    ASSERT_EQ(job.request(0, 1, stored), Status::ok);  // a handler that returns
+    ASSERT_EQ(job.request(0, 1, answer), Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(heard, " from inside newest last");
+}
+
 // An exception in a handler ends the turn before the node has marked that it owes the peer an
 // acknowledgement.
 TEST(AmNode, AHandlerThatThrowsHoldsBackNoAcknowledgement) {  // AM-14
