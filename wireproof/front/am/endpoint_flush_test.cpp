@@ -185,7 +185,12 @@ TEST_P(AmEndpointFlush, AllocatedMemoryMayBeGivenBackWhenNobodyMayReachIt) {
     ASSERT_TRUE(run({&a, &b}, [&] { return b.unregister_memory(0, *address) == Status::ok; }));
     EXPECT_EQ(b.deallocate(*memory), Status::ok);
     EXPECT_EQ(b.deallocate(*memory), Status::not_allowed);
-    ASSERT_TRUE(b.allocate(5000));
+    const auto again = b.allocate(5000);
+    ASSERT_TRUE(again);
+    const auto part = b.register_memory(0, again->subspan(1000, 1000), {.store = true});
+    ASSERT_TRUE(part);
+    (void)b.unregister_memory(0, *part);  // one call is enough if deallocate() is called again
+    EXPECT_TRUE(run({&a, &b}, [&] { return b.deallocate(*again) == Status::ok; }));
 }
 
 }  // namespace

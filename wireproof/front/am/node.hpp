@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "wireproof/am.hpp"
@@ -113,11 +114,16 @@ public:
     void end_transfers(Status status);
     /// In a forked child: releases what the parent shares with its peers.
     void abandon() { wire_.abandon(); }
-    /// False: the peer does not exist, or the region overlaps another.
+    /// False: the peer does not exist, the region overlaps another, or is_withdrawn().
     [[nodiscard]] bool register_memory(std::size_t peer, std::uint64_t address, Bytes memory,
                                        Rights rights);
     Status unregister_memory(std::size_t peer, std::uint64_t address);
-    /// Registers for every peer or for none. False: the region overlaps a region of one of them.
+    /// True: unregister_memory() returned would_block, and nobody has called it again since the
+    /// peer lost its access. Until then nothing can be registered at this address for the peer.
+    bool is_withdrawn(std::size_t peer, std::uint64_t address) const {
+        return withdrawn_.contains({peer, address});
+    }
+    /// Registers for every peer or for none. False: register_memory() would return false for one.
     [[nodiscard]] bool register_for_all(std::uint64_t address, Bytes memory, Rights rights);
     Status unregister_for_all(std::uint64_t address);
     /// True: a peer may reach some of these bytes, or a transfer of this node uses them.
@@ -312,8 +318,8 @@ private:
     Transfers transfers_;
     // Callbacks of gets that the wire did at once; the next turn runs them.
     std::deque<Done> finished_;
-    // Peers may still touch these regions.
-    std::set<std::pair<std::size_t, std::uint64_t>> withdrawn_;
+    // Peers may still touch these regions, by peer and address.
+    std::map<std::pair<std::size_t, std::uint64_t>, Bytes> withdrawn_;
     std::uint64_t stores_at_once_ = 0;
     std::uint64_t gets_at_once_ = 0;
     std::uint32_t asked_since_poll_ = 0;

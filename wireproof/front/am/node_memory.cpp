@@ -1,5 +1,6 @@
 // The memory calls of Node: stores and gets, in packets or through a wire that reaches the peer's
 // memory; the callbacks of transfers; and the memory that peers may reach here.
+#include "wireproof/base/overlap.hpp"
 #include "wireproof/front/am/node.hpp"
 #include "wireproof/front/am/status_of.hpp"
 
@@ -91,7 +92,7 @@ Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Don
 }
 
 bool Node::may_register(std::size_t peer, std::uint64_t address, Bytes memory) const {
-    return withdrawn_.count({peer, address}) == 0 && memory_[peer].fits(address, memory);
+    return !is_withdrawn(peer, address) && memory_[peer].fits(address, memory);
 }
 
 bool Node::register_memory(std::size_t peer, std::uint64_t address, Bytes memory, Rights rights) {
@@ -104,13 +105,13 @@ bool Node::register_memory(std::size_t peer, std::uint64_t address, Bytes memory
 
 Status Node::unregister_memory(std::size_t peer, std::uint64_t address) {
     if (!is_peer(peer)) return Status::no_such_peer;
-    if (withdrawn_.count({peer, address}) == 0) {
+    if (!is_withdrawn(peer, address)) {
         const auto memory = memory_[peer].region(address);
         if (!memory) return Status::not_allowed;
         if (peers_[peer].connection.touches(*memory)) return Status::would_block;
         memory_[peer].remove(address);
         wire_.unshare(PeerId(peer), address);
-        withdrawn_.insert({peer, address});
+        withdrawn_.insert({{peer, address}, *memory});
     }
     // If the peer reaches the memory directly, it must first confirm the withdrawal.
     if (!wire_.unshared(PeerId(peer), address)) return Status::would_block;
@@ -141,16 +142,14 @@ Status Node::unregister_for_all(std::uint64_t address) {
 }
 
 bool Node::is_in_use(Bytes memory) const {
-    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
     for (std::size_t peer = 0; peer < nodes_; ++peer) {
         if (peer == self_) continue;
         if (memory_[peer].overlaps(memory) || peers_[peer].connection.touches(memory)) return true;
-        const auto withdrawn = withdrawn_.lower_bound({peer, address});
-        const bool reached = withdrawn != withdrawn_.end() && withdrawn->first == peer &&
-                             withdrawn->second < address + memory.size();
-        if (reached) return true;
     }
-    return false;
+    return std::any_of(withdrawn_.begin(), withdrawn_.end(), [&](const auto& withdrawn) {
+        const auto& [where, region] = withdrawn;
+        return overlap(region, memory) && !wire_.unshared(PeerId(where.first), where.second);
+    });
 }
 
 // Callbacks.

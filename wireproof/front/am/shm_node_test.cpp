@@ -212,6 +212,19 @@ TEST(ShmNode, AnAnswerThatFindsNoRoomLeavesLater) {
     EXPECT_EQ(nodes.replies_sent(1, 0), 1U);
 }
 
+TEST(ShmNode, MemoryInsideAWithdrawnRegionIsInUseUntilThePeerHasHeard) {
+    Nodes nodes(2);
+    std::vector<std::byte> memory(1000);
+    const std::uint64_t address = 0x1000;
+    ASSERT_TRUE(nodes[1].register_memory(0, address, memory, {.store = true}));
+    ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
+    const Bytes inside = Bytes(memory).subspan(400, 100);
+    EXPECT_TRUE(nodes[1].is_in_use(inside));
+    ASSERT_EQ(nodes[1].unregister_memory(0, address), Status::would_block);
+    EXPECT_TRUE(nodes[1].is_in_use(inside));
+    EXPECT_TRUE(nodes.run([&] { return !nodes[1].is_in_use(inside); }));
+}
+
 // If the ring is full, the request waits. The turn after the ring has room sends it.
 TEST(ShmNode, ALoneRequestThatFindsNoRoomLeavesLater) {
     Nodes nodes(2);

@@ -1,8 +1,9 @@
 #include "wireproof/proto/am/memory_table.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
+
+#include "wireproof/base/overlap.hpp"
 
 namespace wireproof::am {
 
@@ -24,12 +25,8 @@ bool MemoryTable::add(std::uint64_t address, Bytes memory, Access access) {
 }
 
 bool MemoryTable::overlaps(ConstBytes memory) const {
-    const std::less<> before;
-    return std::any_of(regions_.begin(), regions_.end(), [&](const Region& region) {
-        const ConstBytes other = region.memory;
-        return before(memory.data(), other.data() + other.size()) &&
-               before(other.data(), memory.data() + memory.size());
-    });
+    return std::any_of(regions_.begin(), regions_.end(),
+                       [memory](const Region& region) { return overlap(region.memory, memory); });
 }
 
 bool MemoryTable::remove(std::uint64_t address) {

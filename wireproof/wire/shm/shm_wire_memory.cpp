@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 
+#include "wireproof/base/overlap.hpp"
 #include "wireproof/wire/shm/shm_wire.hpp"
 
 namespace wireproof {
@@ -56,7 +57,8 @@ bool ShmWire::free_shared(Bytes memory) {
     const Bytes whole = found->mapping.bytes();
     for (const ShmPeer& peer : peers_) {
         const bool in_use = std::any_of(peer.ours.begin(), peer.ours.end(), [&](const auto& ours) {
-            return lies_within(ours.second.memory, whole);
+            const Bytes region = ours.second.memory;
+            return lies_within(region, whole) || overlap(region, whole);
         });
         if (in_use) return false;
     }

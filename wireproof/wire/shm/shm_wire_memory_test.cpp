@@ -325,6 +325,16 @@ TEST_F(ShmMemory, IsNotFreedWhileAPeerMayReachIt) {
     EXPECT_TRUE(a->free_shared(memory));
 }
 
+TEST_F(ShmMemory, IsNotFreedWhileAPeerMayReachAPartOfItWithWhatFollows) {
+    const Bytes memory = *a->allocate_shared(8192);
+    const Bytes across(memory.data() + 8000, 1000);
+    ASSERT_TRUE(a->share(one, address, across, true, true));
+    EXPECT_FALSE(a->free_shared(memory));
+    a->unshare(one, address);
+    turn();
+    EXPECT_TRUE(a->free_shared(memory));
+}
+
 // A peer keeps 1,024 allocations at most.
 TEST_F(ShmMemory, AnyNumberMayBeFreedAndAllocated) {
     for (std::uint64_t i = 0; i < 1'500; ++i) {
