@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -84,6 +85,30 @@ Descriptor lock_folder(const std::string& path) {
     Descriptor locked(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (locked.is_open()) ::flock(locked.handle(), LOCK_EX);
     return locked;
+}
+
+/// Returns 0, or the error of the system.
+int error_of_connecting(const Descriptor& socket, const MeetingPlace& place) {
+    const SocketName name = name_of(place);
+    return ::connect(socket.handle(), name.any(), name.length) == 0 ? 0 : errno;
+}
+
+// Whether the place is the path of a socket that a dead owner left. Only a refused connection shows
+// that. The owner of a full queue (EAGAIN), or of a socket that this user must not use (EACCES),
+// may live. The kernel also refuses a connection to a file that is no socket, so that is checked.
+Expected<void> check_left(const MeetingPlace& place) {
+    const Descriptor caller = new_socket();
+    const int error = error_of_connecting(caller, place);
+    if (!place.is_path() || error == 0 || error == EAGAIN) {
+        return unexpected("a node lives there");
+    }
+    if (error == ENOENT) return {};  // it has ended meanwhile
+    if (error != ECONNREFUSED) return unexpected(std::generic_category().message(error));
+    struct stat status {};
+    const bool is_socket =
+        ::lstat(place.to_string().c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+    if (!is_socket) return unexpected("a file that is no socket is there");
+    return {};
 }
 
 bool bind_to(const Descriptor& socket, const SocketName& name) {
@@ -211,7 +236,9 @@ Expected<Listener> Listener::open(const MeetingPlace& place) {
     if (place.is_path()) lock = lock_folder(place.to_string());
     bool bound = bind_to(listener.socket_, name);
     if (!bound && errno == EADDRINUSE) {
-        if (!place.is_path() || connect_to(place)) return unexpected(what + ": a node lives there");
+        if (const auto left = check_left(place); !left) {
+            return unexpected(what + ": " + left.error().message);
+        }
         ::unlink(place.to_string().c_str());
         bound = bind_to(listener.socket_, name);
     }
@@ -229,10 +256,8 @@ std::optional<ControlSocket> Listener::accept() const {
 }
 
 std::optional<ControlSocket> connect_to(const MeetingPlace& place) {
-    const SocketName name = name_of(place);
     Descriptor socket = new_socket();
-    if (!socket.is_open()) return std::nullopt;
-    if (::connect(socket.handle(), name.any(), name.length) != 0) return std::nullopt;
+    if (!socket.is_open() || error_of_connecting(socket, place) != 0) return std::nullopt;
     return ControlSocket(std::move(socket));
 }
 

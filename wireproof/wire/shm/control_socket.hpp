@@ -75,7 +75,7 @@ public:
     Listener& operator=(Listener&& other) noexcept;
     ~Listener();
 
-    /// Replaces a path at which nobody listens any more.
+    /// Replaces the socket of a path at which nobody listens any more.
     static Expected<Listener> open(const MeetingPlace& place);
 
     /// For a forked child: only the parent listens here, and removes its path.

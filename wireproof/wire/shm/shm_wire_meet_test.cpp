@@ -2,6 +2,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <fstream>
+
 #include "wireproof/wire/shm/shm_test_kit.hpp"
 
 namespace wireproof {
@@ -266,6 +268,40 @@ TEST(ShmWire, APlaceIsTakenOnceAndADeadOwnersPathIsReplaced) {
     std::filesystem::remove(folder);
     EXPECT_EQ(error_of({.name = folder + "/none", .node = 0}),
               "shm wire: cannot listen at " + folder + "/none.0: No such file or directory");
+}
+
+TEST(ShmWire, APathIsTakenFromNoOwnerThatMayLive) {
+    const std::string folder = testing::TempDir() + unique_name();
+    ASSERT_TRUE(std::filesystem::create_directory(folder));
+    const std::string path = folder + "/job";
+    const auto refused = [&](const std::string& why) {
+        EXPECT_EQ(error_of({.name = path, .node = 0}),
+                  "shm wire: cannot listen at " + path + ".0: " + why);
+        EXPECT_TRUE(std::filesystem::exists(path + ".0"));
+    };
+    {
+        // So many callers wait that the kernel takes no more.
+        const ShmWire busy = open({.name = path, .node = 0});
+        std::vector<ControlSocket> callers;
+        while (auto caller = connect_to({path, 0})) {
+            callers.push_back(std::move(*caller));
+            ASSERT_LT(callers.size(), 10'000U);
+        }
+        refused("a node lives there");
+    }
+    std::ofstream(path + ".0") << "a file of somebody else\n";
+    refused("a file that is no socket is there");
+    std::filesystem::remove(path + ".0");
+    {
+        sockaddr_un at{};
+        at.sun_family = AF_UNIX;
+        (path + ".0").copy(at.sun_path, sizeof at.sun_path - 1);
+        const Descriptor other(::socket(AF_UNIX, SOCK_DGRAM, 0));  // of another program
+        ASSERT_EQ(
+            ::bind(other.handle(), static_cast<sockaddr*>(static_cast<void*>(&at)), sizeof at), 0);
+        refused("Protocol wrong type for socket");
+    }
+    std::filesystem::remove_all(folder);
 }
 
 TEST(ShmWire, LeavesNoDescriptorOpen) {
