@@ -105,6 +105,8 @@ Expected<Descriptor> read_only(const Descriptor& memory) {
     const std::string path = "/proc/self/fd/" + std::to_string(memory.handle());
     Descriptor reopened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!reopened.is_open()) return failed("cannot reopen shared memory for reading");
+    // With the usual permissions, each holder of the descriptor could reopen it for writing.
+    if (::fchmod(memory.handle(), S_IRUSR) != 0) return failed("cannot protect shared memory");
     return reopened;
 }
 

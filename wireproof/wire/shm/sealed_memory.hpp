@@ -55,7 +55,10 @@ Expected<Descriptor> make_sealed_memory(const char* name, std::size_t size);
 /// Whether the memory has at least `size` bytes and is sealed, so that it keeps them.
 Expected<void> check_sealed_memory(const Descriptor& memory, std::size_t size);
 
-/// The same memory for a process that must not write to it.
+/// The same memory for a process that must not write to it. This keeps a process of another user
+/// from writing, and from opening the memory anew. A process of the same user, or of root, can
+/// still change the permissions. F_SEAL_FUTURE_WRITE would prevent that, but it would also keep the
+/// peers from writing that get the memory with that right.
 Expected<Descriptor> read_only(const Descriptor& memory);
 
 }  // namespace wireproof

@@ -2,6 +2,7 @@
 // may be freed.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -307,6 +308,17 @@ TEST_F(ShmMemory, WhatIsFreedIsGoneAtBothEnds) {
     turn();
     ASSERT_TRUE(b->write_memory(zero, address, source));
     EXPECT_TRUE(same(again.first(source.size()), source));
+}
+
+TEST(ShmSealedMemory, WhoMayOnlyReadItCannotMapItToWriteNorOpenItAnew) {
+    const Descriptor memory = std::move(*make_sealed_memory("test", 4096));
+    const Descriptor reader = std::move(*read_only(memory));
+    EXPECT_TRUE(Mapping::of(reader, 4096, false).has_value());
+    EXPECT_FALSE(Mapping::of(reader, 4096, true).has_value());
+    struct stat status {};
+    ASSERT_EQ(::fstat(reader.handle(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0400U);
+    EXPECT_TRUE(Mapping::of(memory, 4096, true).has_value());
 }
 
 TEST_F(ShmMemory, IsNotFreedWhileAPeerMayReachIt) {
