@@ -274,10 +274,10 @@ public:
     /// events it handled. The end of a transfer is an event, for example. Inside a handler or a
     /// callback it does nothing and returns 0.
     ///
-    /// The call ends when it finds no more frames. Peers cannot keep it busy with messages: after a
-    /// window of messages a peer waits for an acknowledgement, and the call sends acknowledgements
-    /// at its end. A result of 0 does not mean that nothing more waits. Before the program sleeps,
-    /// it must call arm().
+    /// The call ends when it finds no more frames, or when it has received about 4096 (256 on
+    /// shared memory). So a peer that sends without end does not keep the call; the next call
+    /// receives the other frames. A result of 0 does not mean that nothing more waits. Before the
+    /// program sleeps, it must call arm().
     ///
     /// A poll may hold back requests, stores and gets that the program made since the last poll. A
     /// later poll then sends more of them together. A poll holds them back only if both conditions

@@ -81,6 +81,37 @@ TEST(AmNodePeers, AFullPeerStopsNoTrafficToAnother) {
     EXPECT_TRUE(town.lost[0].empty());
 }
 
+/// A peer that sends faster than this node receives.
+struct FloodedWire {
+    struct FullLane {
+        LaneCapabilities capabilities() const { return {.frame_max = 2048}; }
+        TxFrame* claim() { return nullptr; }
+        void commit() {}
+    };
+    FullLane& lane(PeerId) { return full; }
+    std::optional<RxFrame> receive(Instant) {
+        if (received == 1'000'000) return std::nullopt;  // so that a turn without a limit ends, too
+        ++received;
+        return RxFrame{.bytes = garbage, .from = PeerId{1}, .lent = {}};
+    }
+    void flush(Instant) {}
+    std::optional<std::pair<PeerId, WireEvent>> next_event() { return std::nullopt; }
+    Instant next_deadline() const { return never; }
+
+    FullLane full;
+    std::vector<std::byte> garbage = pattern(100);
+    std::size_t received = 0;
+};
+
+TEST(AmNodePeers, ATurnEndsThoughAPeerSendsWithoutEnd) {
+    FloodedWire wire;
+    Node node(host::AnyWire(std::ref(wire)), quick(), 2);
+    for (const std::size_t turns : {1U, 2U, 3U}) {
+        node.poll(Instant(Duration::milliseconds(1)));
+        EXPECT_EQ(wire.received, turns * 4096);
+    }
+}
+
 TEST(AmNodePeers, ADeadPeerIsReportedOnceWithAllThatWasUnderWay) {  // AM-50
     Town town;
     town.acquaint(0, 1);
