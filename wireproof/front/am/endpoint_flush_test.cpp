@@ -169,6 +169,28 @@ TEST_P(AmEndpointFlush, MemoryMayBeForEveryPeer) {
     EXPECT_EQ(ends.back(), Status::forbidden);
 }
 
+TEST_P(AmEndpointFlush, MemoryIsRegisteredAgainOnlyWhenItsFormerRegistrationHasEnded) {
+    const Options both = options_on(GetParam());
+    Endpoint a = open(both, 0);
+    Endpoint b = open(both, 1);
+    b.handle(ask, [](const Message&) {});
+    ASSERT_EQ(a.request(1, ask), Status::ok);
+    ASSERT_TRUE(settle(a, b));
+    std::vector<std::byte> memory(1000);
+    const auto address = b.register_memory(0, memory, {.store = true});
+    ASSERT_TRUE(address);
+    ASSERT_TRUE(run({&a, &b}, [count = 0]() mutable { return ++count > 10; }));
+    if (b.unregister_memory(0, *address) == Status::would_block) {  // on shared memory
+        const std::string why =
+            "unregister_memory has not returned ok yet for an earlier registration of this memory "
+            "for ";
+        EXPECT_EQ(b.register_memory(0, memory, {.get = true}).error(), why + "peer 0");
+        EXPECT_EQ(b.register_memory(memory, {.get = true}).error(), why + "a peer");
+        ASSERT_TRUE(run({&a, &b}, [&] { return b.unregister_memory(0, *address) == Status::ok; }));
+    }
+    EXPECT_TRUE(b.register_memory(0, memory, {.get = true}));
+}
+
 TEST_P(AmEndpointFlush, AllocatedMemoryMayBeGivenBackWhenNobodyMayReachIt) {
     const Options both = options_on(GetParam());
     Endpoint a = open(both, 0);

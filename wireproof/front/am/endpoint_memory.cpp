@@ -2,6 +2,12 @@
 #include "wireproof/front/am/endpoint_inside.hpp"
 
 namespace wireproof::am {
+namespace {
+
+constexpr const char* not_ended_for =
+    "unregister_memory has not returned ok yet for an earlier registration of this memory for ";
+
+}  // namespace
 
 Status Endpoint::store_async(std::size_t peer, std::uint64_t address,
                              std::span<const std::byte> source, std::uint16_t handler,
@@ -120,10 +126,11 @@ Result<std::uint64_t> Endpoint::register_memory(std::size_t peer, std::span<std:
     if (in->node.register_memory(peer, address, memory, rights)) {
         return static_cast<std::uint64_t>(address);
     }
-    return Registered::failure(!in->node.is_peer(peer)
-                                   ? "no peer " + std::to_string(peer)
-                                   : "memory overlaps what is registered for peer " +
-                                         std::to_string(peer));
+    const std::string number = std::to_string(peer);
+    if (!in->node.is_peer(peer)) return Registered::failure("no peer " + number);
+    return Registered::failure(in->node.is_withdrawn(peer, address)
+                                   ? not_ended_for + ("peer " + number)
+                                   : "memory overlaps what is registered for peer " + number);
 }
 
 Status Endpoint::unregister_memory(std::size_t peer, std::uint64_t address) {
@@ -142,7 +149,12 @@ Result<std::uint64_t> Endpoint::register_memory(std::span<std::byte> memory, Rig
     if (in->node.register_for_all(address, memory, rights)) {
         return static_cast<std::uint64_t>(address);
     }
-    return Registered::failure("memory overlaps what is registered for a peer");
+    bool withdrawn = false;
+    for (std::size_t peer = 0; peer < in->node.nodes(); ++peer) {
+        withdrawn = withdrawn || in->node.is_withdrawn(peer, address);
+    }
+    return Registered::failure(withdrawn ? not_ended_for + std::string("a peer")
+                                         : "memory overlaps what is registered for a peer");
 }
 
 Status Endpoint::unregister_memory(std::uint64_t address) {
