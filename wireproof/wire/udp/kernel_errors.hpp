@@ -23,7 +23,8 @@ public:
         if (known_ > 0) [[unlikely]]
             forget_unreachable(peer);
     }
-    /// The caller calls this when the peer gets another address.
+    /// Forgets the error, not the number of frames. The caller calls this when the peer gets
+    /// another address.
     void forget(std::size_t peer);
     PeerTrouble of(std::size_t peer) const;
 
