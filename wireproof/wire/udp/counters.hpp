@@ -17,7 +17,7 @@ struct UdpCounters {
     std::uint64_t send_failed = 0;         // too long, no route …: the sum of send_errors
     SendErrors send_errors;                // by reason
     std::uint64_t super_packets_sent = 0;  // of several frames each
-    std::uint64_t segments_refused = 0;    // by the kernel; frames leave one by one since then
+    std::uint64_t segments_refused = 0;    // by the kernel, then frames leave one by one
 
     std::uint64_t frames_received = 0;  // passed to the engine
     std::uint64_t bytes_received = 0;

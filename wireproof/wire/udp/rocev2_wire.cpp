@@ -104,7 +104,7 @@ void make_alone(std::span<std::byte, IcrcCover::icrc_size> icrc, std::size_t pla
 }  // namespace
 
 TxFrame* Rocev2Lane::claim() {
-    claimed_ = address_.is_set() ? batch_->claim() : nullptr;
+    claimed_ = address_.is_set() ? batch_->claim(peer_) : nullptr;
     return claimed_;
 }
 

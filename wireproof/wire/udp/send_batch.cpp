@@ -63,12 +63,12 @@ std::size_t SendBatch::room_left() const {
     return lent_ * room_of_one(capabilities_) + capabilities_.frame_max - used_;
 }
 
-TxFrame* SendBatch::claim() {
+TxFrame* SendBatch::claim(std::size_t peer) {
     if (frames_left() == 0 || room_left() < capabilities_.frame_max) {
         filled_ = true;
         return nullptr;
     }
-    frame_.open(Bytes(room_).subspan(used_, capabilities_.frame_max), capabilities_);
+    frame_.open(Bytes(room_).subspan(used_, capabilities_.frame_max), capabilities(peer));
     return &frame_;
 }
 
@@ -117,9 +117,10 @@ void SendBatch::commit_run(const FrameRun& run, std::size_t peer, const SocketAd
 
 /// How many more frames of this size the packet may have.
 std::size_t SendBatch::fitting(const Packet& packet, std::size_t size) const {
-    if (size == 0 || packet.frames >= segments_max_) return 0;
+    const std::size_t segments_max = is_refused(packet.peer) ? 1 : segments_max_;
+    if (size == 0 || packet.frames >= segments_max) return 0;
     const std::size_t left = super_packet_max - std::min(packet.bytes, super_packet_max);
-    const std::size_t most = std::min(segments_max_ - packet.frames, left / size);
+    const std::size_t most = std::min(segments_max - packet.frames, left / size);
     return size < packet.size ? std::min<std::size_t>(most, 1) : most;
 }
 
@@ -241,9 +242,15 @@ int SendBatch::send(int handle, std::size_t next) const {
                       static_cast<unsigned>(packet_count_ - next), 0);
 }
 
-// The errors of a kernel, a device or a path that does not cut super-packets up.
+// The errors of a kernel, a device or a path that does not cut super-packets up. They do not tell
+// which of the three it is.
 bool SendBatch::refuses_segments(int error) {
     return error == EINVAL || error == EIO || error == EMSGSIZE || error == EOPNOTSUPP;
+}
+
+void SendBatch::note_refusal(std::size_t peer) {
+    if (peer >= refused_.size()) refused_.resize(peer + 1);
+    refused_[peer] = true;
 }
 
 void SendBatch::flush(int handle, UdpCounters& counters, KernelErrors& errors) {
@@ -272,8 +279,7 @@ void SendBatch::flush(int handle, UdpCounters& counters, KernelErrors& errors) {
             ++refusals;
         } else if (packet.frames > 1 && refuses_segments(error)) {
             ++counters.segments_refused;
-            segments_max_ = 1;
-            capabilities_.prefers_equal_sizes = false;
+            note_refusal(packet.peer);
             take_apart(next);
             describe_from(next);
         } else if (packet.frames > 1 && error == EFAULT) {

@@ -4,7 +4,8 @@
 //
 // Consecutive frames of one length to one peer leave as segments of a super-packet (UDP_SEGMENT);
 // the last segment may be shorter. The kernel then runs through its stack once for all of them. If
-// the kernel refuses super-packets, frames leave one by one from then on.
+// the kernel refuses one, frames to that peer leave one by one until the peer gets another address:
+// the path to another peer may carry super-packets.
 //
 // If the peer receives frames as soon as they arrive, long batches cost the kernel less: 7.6 to 8.2
 // us for a super-packet if three leave at once, 6.3 us if five do on average. But the first frame
@@ -53,11 +54,20 @@ public:
     };
     explicit SendBatch(const Config& config);
 
-    const LaneCapabilities& capabilities() const { return capabilities_; }
+    /// Of the lane to the peer.
+    LaneCapabilities capabilities(std::size_t peer) const {
+        LaneCapabilities capabilities = capabilities_;
+        if (is_refused(peer)) capabilities.prefers_equal_sizes = false;
+        return capabilities;
+    }
     std::size_t segments_max() const { return segments_max_; }
 
-    /// The next frame, empty; nullptr when the batch is full.
-    TxFrame* claim();
+    /// The next frame, to this peer, empty; nullptr when the batch is full.
+    TxFrame* claim(std::size_t peer);
+    /// The peer gets another address, so super-packets to it are tried again.
+    void forget_refusal(std::size_t peer) {
+        if (is_refused(peer)) refused_[peer] = false;
+    }
     /// `to` must stay valid until the flush. `connected`: the socket is connected to it.
     void commit(std::size_t peer, const SocketAddress& to, bool connected);
 
@@ -108,10 +118,14 @@ private:
     int send(int handle, std::size_t next) const;
     static void count_sent(const Packet& packet, UdpCounters& counters);
     static bool refuses_segments(int error);
+    /// The kernel has refused a super-packet to the peer.
+    bool is_refused(std::size_t peer) const { return peer < refused_.size() && refused_[peer]; }
+    void note_refusal(std::size_t peer);
 
     Frames frames_;
     LaneCapabilities capabilities_;
     std::size_t segments_max_;
+    std::vector<bool> refused_;  // by peer
     LeaveAlone leave_alone_;
     std::size_t lent_;      // the frames that this batch may hold
     bool filled_ = false;   // claim() found no room

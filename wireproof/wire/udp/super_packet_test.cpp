@@ -215,6 +215,35 @@ TEST(SuperPacket, AKernelThatRefusesThemGetsFramesOneByOne) {
     EXPECT_EQ(two.a.counters().segments_refused, 1U);
 }
 
+// The path to one peer may be too narrow for a segment, or a tunnel.
+TEST(SuperPacket, ARefusalCountsForOnePeerUntilItGetsAnotherAddress) {
+    Two two;
+    UdpWire c = open({});
+    ASSERT_TRUE(two.a.set_peer(second, c.local_address()).has_value());
+    ASSERT_TRUE(c.set_peer(first, two.a.local_address()).has_value());
+    const auto set_refusing = [&](int on) {
+        ASSERT_EQ(::setsockopt(two.a.wait_handle(), SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
+    };
+    set_refusing(1);
+    send(two.a, first, {{1, 700}, {2, 700}});
+    set_refusing(0);
+    send(two.a, first, {{3, 700}, {4, 700}});
+    EXPECT_EQ(received(two.b), "1x700 2x700 3x700 4x700");
+    EXPECT_EQ(two.a.counters().super_packets_sent, 0U);
+    EXPECT_FALSE(two.a.lane(first).capabilities().prefers_equal_sizes);
+    send(two.a, second, {{5, 700}, {6, 700}});
+    EXPECT_EQ(received(c), "5x700 6x700");
+    EXPECT_EQ(two.a.counters().super_packets_sent, 1U);
+    EXPECT_TRUE(two.a.lane(second).capabilities().prefers_equal_sizes);
+    UdpWire d = open({});
+    ASSERT_TRUE(two.a.set_peer(first, d.local_address()).has_value());
+    ASSERT_TRUE(d.set_peer(first, two.a.local_address()).has_value());
+    send(two.a, first, {{7, 700}, {8, 700}});
+    EXPECT_EQ(received(d), "7x700 8x700");
+    EXPECT_EQ(two.a.counters().super_packets_sent, 2U);
+    EXPECT_EQ(two.a.counters().segments_refused, 1U);
+}
+
 TEST(SuperPacket, FramesOfManyPiecesAndAShorterOneAreTakenApart) {
     Two two({.frame_max = 9000}, {.frame_max = 9000});
     const int on = 1;

@@ -186,6 +186,7 @@ std::optional<PeerId> UdpWire::place_for(const Address& source) {
 void UdpWire::give(std::size_t peer, const Address& address) {
     sender_.reset();
     errors_.forget(peer);
+    sending_->forget_refusal(peer);
     UdpLane& lane = lanes_[peer];
     const auto old = numbers_.find(lane.address_);
     if (old != numbers_.end() && old->second == peer) numbers_.erase(old);

@@ -23,8 +23,8 @@ namespace wireproof {
 /// the next flush. A lane without an address lends no room.
 class UdpLane {
 public:
-    LaneCapabilities capabilities() const { return batch_->capabilities(); }
-    TxFrame* claim() { return address_.is_set() ? batch_->claim() : nullptr; }
+    LaneCapabilities capabilities() const { return batch_->capabilities(number_); }
+    TxFrame* claim() { return address_.is_set() ? batch_->claim(number_) : nullptr; }
     void commit() { batch_->commit(number_, to_, connected_); }
     FrameRun claim_run(std::size_t size, std::size_t most) {
         return address_.is_set() ? batch_->claim_run(size, most) : FrameRun();
