@@ -130,9 +130,7 @@ public:
     // Handlers and reports. The Endpoint calls them in the thread of the caller, inside the calls
     // that poll: poll(), wait(), store(), get(), flush(), close() and request(). The Endpoint keeps
     // each function, with the objects that it captured, until another function replaces it, an
-    // empty function removes it, or the Endpoint is closed or destroyed. The Endpoint makes a copy
-    // of a report each time before it calls the report. So if the report changes an object that it
-    // captured by value, the change is lost.
+    // empty function removes it, or the Endpoint is closed or destroyed.
 
     /// Registers `run`: from now on the Endpoint calls `run` for each message that names `handler`.
     /// This replaces an earlier function. An empty `run` removes the handler. Inside a handler, the

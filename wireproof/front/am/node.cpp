@@ -426,8 +426,8 @@ void Node::note_undelivered(std::size_t peer, const FateUnknown& fate) {
 }
 
 void Node::report_refused(std::size_t peer, std::uint16_t handler) {
-    const auto report = refused_;  // a copy: the callback may set another
-    if (report) report(peer, handler);
+    const auto report = refused_;
+    if (report && *report) (*report)(peer, handler);
 }
 
 void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
@@ -448,8 +448,8 @@ void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
     lost.packet_times = ended.packet_times;
     lost.by_peer = ended.by_peer;
     if (peers_[peer].connection.established()) mark_ready(peer).set_awaiting(awaiting_told_);
-    const auto report = report_;  // a copy: the callback may set another, or throw
-    if (report) report(lost);
+    const auto report = report_;
+    if (report && *report) (*report)(lost);
 }
 
 PeerCounters Node::counters(std::size_t peer) const {

@@ -59,12 +59,15 @@ public:
 
     /// `handler` must not be 0.
     void handle(std::uint16_t handler, Handler run);
-    void on_peer_lost(std::function<void(const PeerLost&)> report) { report_ = std::move(report); }
+    void on_peer_lost(std::function<void(const PeerLost&)> report) {
+        report_ = std::make_shared<std::function<void(const PeerLost&)>>(std::move(report));
+    }
 
     /// `report` is called for each request and store that names a handler that the peer does not
     /// have.
     void on_refused(std::function<void(std::size_t peer, std::uint16_t handler)> report) {
-        refused_ = std::move(report);
+        refused_ =
+            std::make_shared<std::function<void(std::size_t, std::uint16_t)>>(std::move(report));
     }
 
     // The calls below are those of Endpoint; the caller passes the time as `now`.
@@ -313,8 +316,9 @@ private:
     std::uint32_t handlers_taken_away_ = 0;
     std::vector<Handler> handlers_;                                  // by id
     std::vector<std::pair<std::uint16_t, Handler>> handlers_to_be_;  // set inside a handler
-    std::function<void(const PeerLost&)> report_;
-    std::function<void(std::size_t, std::uint16_t)> refused_;
+    // A call of a report shares the function, because the report may set another. Null: none.
+    std::shared_ptr<std::function<void(const PeerLost&)>> report_;
+    std::shared_ptr<std::function<void(std::size_t, std::uint16_t)>> refused_;
     Transfers transfers_;
     // Callbacks of gets that the wire did at once; the next turn runs them.
     std::deque<Done> finished_;

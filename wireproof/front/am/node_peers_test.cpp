@@ -233,6 +233,37 @@ TEST(AmNodePeers, APeerThatTheWireCallsGoneIsLostAtOnce) {
     EXPECT_EQ(town.lost[0], (Lost{"1 gone | request 1 5", "2 restarted"}));
 }
 
+TEST(AmNodePeers, AReportKeepsWhatItCapturedAndMayReplaceItself) {
+    Town town;
+    std::string heard;
+    const auto lose_both = [&] {
+        for (const PeerId peer : {PeerId{1}, PeerId{2}}) {
+            town.acquaint(0, static_cast<std::size_t>(peer));
+            town.job.wire(0).events.emplace_back(peer, WireEvent::peer_gone);
+        }
+        town.job[0].poll(town.job.now);
+    };
+    town.job[0].on_peer_lost([&heard, count = 0](const PeerLost&) mutable {
+        heard += " loss " + std::to_string(++count);
+    });
+    lose_both();
+    town.job[0].on_peer_lost([&, own = std::string(100, 'a')](const PeerLost&) {
+        town.job[0].on_peer_lost([&](const PeerLost&) { heard += " later"; });
+        heard += own == std::string(100, 'a') ? " itself" : " destroyed";
+    });
+    lose_both();
+    EXPECT_EQ(heard, " loss 1 loss 2 itself later");
+
+    heard.clear();
+    town.job[0].on_refused([&heard, count = 0](std::size_t, std::uint16_t) mutable {
+        heard += " refusal " + std::to_string(++count);
+    });
+    ASSERT_EQ(town.job.request(0, 1, 77), Status::ok);
+    ASSERT_EQ(town.job.request(0, 1, 78), Status::ok);
+    ASSERT_TRUE(town.job.settle());
+    EXPECT_EQ(heard, " refusal 1 refusal 2");
+}
+
 TEST(AmNodePeers, ThePeerMayBeAskedAgainFromTheReportOfItsLoss) {
     Town town;
     town.acquaint(0, 1);
