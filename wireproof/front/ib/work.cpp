@@ -205,6 +205,11 @@ Status QueuePair::compare_swap(std::uint64_t id, const Piece& before, const Remo
 
 Status QueuePair::bind(std::uint64_t id, MemoryWindow& window, const MemoryRegion& region,
                        const WindowBind& bind, const WorkOptions& options) {
+    // The key of another device can, by chance, also be one of this device.
+    const auto& device = inside_->domain->device;
+    if (window.inside_->domain->device != device || region.inside_->domain->device != device) {
+        return Status::bad_contact;
+    }
     const std::uint32_t before = window.inside_->key;
     const auto key_byte = static_cast<std::uint8_t>(before + 1);
     const Status status = inside_->post_local({.id = id,
@@ -223,6 +228,7 @@ Status QueuePair::bind(std::uint64_t id, MemoryWindow& window, const MemoryRegio
 
 Status QueuePair::invalidate(std::uint64_t id, const MemoryWindow& window,
                              const WorkOptions& options) {
+    if (window.inside_->domain->device != inside_->domain->device) return Status::bad_contact;
     return inside_->post_local(
         {.id = id, .request = proto::ib::Request::local_invalidate, .remote_key = window.key()},
         options);

@@ -101,6 +101,18 @@ TEST_F(Windows, ABindThatARuleForbidsEndsInError) {
     EXPECT_TRUE(b->pair.failed());
 }
 
+TEST_F(Windows, AndRegionsOfAnotherDeviceAreRefused) {
+    open_bindable();
+    MemoryWindow window = b->domain.create_window(WindowType::type_2a);
+    MemoryWindow foreign = a->domain.create_window(WindowType::type_2a);
+    const std::uint32_t key = foreign.key();
+    EXPECT_EQ(b->pair.bind(50, foreign, *b->region, middle()), Status::bad_contact);
+    EXPECT_EQ(b->pair.bind(51, window, *a->region, middle()), Status::bad_contact);
+    EXPECT_EQ(b->pair.invalidate(52, foreign), Status::bad_contact);
+    EXPECT_EQ(foreign.key(), key) << "nothing was posted";
+    EXPECT_EQ(bind(window, middle()), WorkStatus::success);
+}
+
 // After the region is gone, its memory may be freed at once.
 TEST_F(Windows, ShowNothingOnceTheRegionHasGone) {
     open_bindable();
