@@ -99,6 +99,7 @@ std::uint32_t AddressHandle::qkey() const {
 
 DatagramQuery::Inside::~Inside() {
     if (answered || device->fork.forked()) return;
+    const host::OneUser::Call call(device->user);
     device->cm.management().answer(device->clock.now(), event.id,
                                    {.status = proto::ib::CmServiceStatus::rejected});
 }
@@ -142,6 +143,7 @@ void DatagramQuery::reject(std::span<const std::byte> why) {
 
 DatagramListener::Inside::~Inside() {
     if (device->fork.forked()) return;
+    const host::OneUser::Call call(device->user);
     device->cm.stop_listening_datagrams(device->clock.now(), service);
 }
 

@@ -268,8 +268,9 @@ bool Device::arm() {
 }
 
 std::chrono::nanoseconds Device::next_timeout() const {
-    const Inside* const in = open_inside();
-    return in != nullptr ? in->next_timeout() : std::chrono::nanoseconds::max();
+    if (!is_open()) return std::chrono::nanoseconds::max();
+    const host::OneUser::Call call(inside_->user);
+    return inside_->next_timeout();
 }
 
 void Device::wake() const {
@@ -277,8 +278,9 @@ void Device::wake() const {
 }
 
 bool Device::idle() const {
-    const Inside* const in = open_inside();
-    return in == nullptr || in->idle();
+    if (!is_open()) return true;
+    const host::OneUser::Call call(inside_->user);
+    return inside_->idle();
 }
 
 bool Device::reads_identifications() const {
@@ -316,8 +318,12 @@ std::uint64_t Device::foreign() const {
 
 CompletionQueue::CompletionQueue(const Device& device, std::size_t capacity)
     : inside_(std::make_shared<Inside>()) {
-    inside_->id = device.inside_->port.add_completion_queue(
-        std::clamp<std::size_t>(capacity, 1, completions_max));
+    Device::Inside& opened = *device.inside_;
+    if (!opened.fork.forked()) {
+        const host::OneUser::Call call(opened.user);
+        inside_->id =
+            opened.port.add_completion_queue(std::clamp<std::size_t>(capacity, 1, completions_max));
+    }
     inside_->device = device.inside_.get();
 }
 
@@ -325,7 +331,7 @@ std::optional<Completion> CompletionQueue::poll() {
     Device::Inside& device = *inside_->device;
     if (device.fork.forked()) return std::nullopt;
     const host::OneUser::Call call(device.user);
-    const auto one = inside_->device->port.poll(inside_->id);
+    const auto one = device.port.poll(inside_->id);
     if (!one) return std::nullopt;
     Completion completion{.id = one->id,
                           .status = work_status_of(one->status),
@@ -346,19 +352,26 @@ std::optional<Completion> CompletionQueue::poll() {
 }
 
 std::optional<Completion> CompletionQueue::wait(std::chrono::milliseconds limit) {
-    proto::ib::CompletionQueue& queue = inside_->device->port.completion_queue(inside_->id);
-    if (queue.size() == 0) {
-        inside_->device->wait([&queue] { return queue.size() > 0; }, limit);
-    }
+    Device::Inside& device = *inside_->device;
+    if (device.fork.forked()) return std::nullopt;
+    const host::OneUser::Call call(device.user);
+    const proto::ib::CompletionQueue& queue = device.port.completion_queue(inside_->id);
+    if (queue.size() == 0) device.wait([&queue] { return queue.size() > 0; }, limit);
     return poll();
 }
 
 bool CompletionQueue::overrun() const {
-    return inside_->device->port.completion_queue(inside_->id).overrun();
+    Device::Inside& device = *inside_->device;
+    if (device.fork.forked()) return false;
+    const host::OneUser::Call call(device.user);
+    return device.port.completion_queue(inside_->id).overrun();
 }
 
 void CompletionQueue::request_notify(bool solicited_only) {
-    inside_->device->port.completion_queue(inside_->id).request_notify(solicited_only);
+    Device::Inside& device = *inside_->device;
+    if (device.fork.forked()) return;
+    const host::OneUser::Call call(device.user);
+    device.port.completion_queue(inside_->id).request_notify(solicited_only);
 }
 
 bool CompletionQueue::notified() {
@@ -374,7 +387,12 @@ bool CompletionQueue::wait_notified(std::chrono::milliseconds limit) {
 }
 
 ProtectionDomain::ProtectionDomain(const Device& device)
-    : inside_(std::make_shared<Inside>(Inside{device.inside_.get(), ++device.inside_->domains})) {}
+    : inside_(std::make_shared<Inside>(Inside{device.inside_.get()})) {
+    Device::Inside& opened = *inside_->device;
+    if (opened.fork.forked()) return;
+    const host::OneUser::Call call(opened.user);
+    inside_->number = ++opened.domains;
+}
 
 Result<MemoryRegion> ProtectionDomain::register_memory(std::span<std::byte> memory,
                                                        const Access& access) const {
@@ -395,8 +413,12 @@ Result<MemoryRegion> ProtectionDomain::register_memory(std::span<std::byte> memo
 
 MemoryWindow ProtectionDomain::create_window(WindowType type) const {
     auto window = std::make_shared<MemoryWindow::Inside>();
+    Device::Inside& device = *inside_->device;
+    if (!device.fork.forked()) {
+        const host::OneUser::Call call(device.user);
+        window->key = device.port.memory().add_window(inside_->number, window_type_of(type));
+    }
     window->domain = inside_.get();
-    window->key = inside_->device->port.memory().add_window(inside_->number, window_type_of(type));
     return MemoryWindow(std::move(window));
 }
 

@@ -79,9 +79,16 @@ private:
     Instant quiet_at_ = never;
 };
 
+/// Whether a destructor must remove its object from the port. Null: an exception ended the
+/// constructor before the object was added.
+inline bool must_remove_from(const std::shared_ptr<Device::Inside>& device) {
+    return device != nullptr && !device->fork.forked();
+}
+
 struct CompletionQueue::Inside {
     ~Inside() {
-        if (device->fork.forked()) return;
+        if (!must_remove_from(device)) return;
+        const host::OneUser::Call call(device->user);
         device->port.remove(id);
         device->notified.erase(id);
     }
@@ -94,9 +101,15 @@ struct ProtectionDomain::Inside {
     std::uint32_t number = 0;
 };
 
+inline bool must_remove_from(const std::shared_ptr<ProtectionDomain::Inside>& domain) {
+    return domain != nullptr && must_remove_from(domain->device);
+}
+
 struct MemoryRegion::Inside {
     ~Inside() {
-        if (!domain->device->fork.forked()) domain->device->port.memory().end_region(key);
+        if (!must_remove_from(domain)) return;
+        const host::OneUser::Call call(domain->device->user);
+        domain->device->port.memory().end_region(key);
     }
     std::shared_ptr<ProtectionDomain::Inside> domain;
     std::span<std::byte> memory;
@@ -105,7 +118,9 @@ struct MemoryRegion::Inside {
 
 struct MemoryWindow::Inside {
     ~Inside() {
-        if (!domain->device->fork.forked()) domain->device->port.memory().remove_window(key);
+        if (!must_remove_from(domain)) return;
+        const host::OneUser::Call call(domain->device->user);
+        domain->device->port.memory().remove_window(key);
     }
     std::shared_ptr<ProtectionDomain::Inside> domain;
     std::uint32_t key = 0;
@@ -113,7 +128,9 @@ struct MemoryWindow::Inside {
 
 struct SharedReceiveQueue::Inside {
     ~Inside() {
-        if (!domain->device->fork.forked()) domain->device->port.remove(id);
+        if (!must_remove_from(domain)) return;
+        const host::OneUser::Call call(domain->device->user);
+        domain->device->port.remove(id);
     }
     std::shared_ptr<ProtectionDomain::Inside> domain;
     proto::ib::SharedReceiveQueueId id{};

@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <functional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "wireproof/front/ib/device_test_kit.hpp"
 
@@ -55,6 +57,7 @@ std::string takes_work(End& end) {
     check("read", end.pair.read(5, piece, there) == Status::closed);
     check("fetch_add", end.pair.fetch_add(6, piece, there, 1) == Status::closed);
     MemoryWindow window = end.domain.create_window(WindowType::type_1);
+    check("create_window", window.key() == 0);
     check("bind", end.pair.bind(7, window, *end.region, {}) == Status::closed);
     check("connect", end.pair.connect(end.pair.contact()) == Status::closed);
     check("connect to a service", !end.pair.connect(host(1), service));
@@ -63,6 +66,12 @@ std::string takes_work(End& end) {
     check("completions", !end.completions.poll() && !end.completions.wait());
     check("notified", !end.completions.notified());
     check("wait_notified", !end.completions.wait_notified());
+    end.completions.request_notify();
+    check("overrun", !end.completions.overrun());
+    CompletionQueue queue(end.device, 1);
+    check("a new completion queue", !queue.wait());
+    const ProtectionDomain domain(end.device);
+    check("a new domain", !domain.register_memory(end.memory, all));
     check("register_memory", !end.domain.register_memory(end.memory, all));
     check("create", !QueuePair::create(end.domain, end.completions, end.completions));
     check("shared receives", !SharedReceiveQueue::create(end.domain));
@@ -204,6 +213,27 @@ TEST_F(DeviceClosedDeathTest, TwoThreadsAtOnceEndTheProgram) {
     EXPECT_DEATH(beside([this] { (void)a->pair.post_receive(1, Piece()); }), line);
     EXPECT_DEATH(beside([this] { a->pair.disconnect(); }), line);
     EXPECT_DEATH(beside([this] { a.reset(); }), line);
+    MemoryWindow window = a->domain.create_window(WindowType::type_1);
+    std::optional<CompletionQueue> queue(std::in_place, a->device, 1);
+    auto receives = SharedReceiveQueue::create(a->domain);
+    const std::vector<std::function<void()>> others = {
+        [&] { (void)a->completions.wait(0ms); },
+        [&] { (void)a->completions.overrun(); },
+        [&] { (void)a->completions.notified(); },
+        [&] { a->completions.request_notify(); },
+        [&] { (void)a->device.next_timeout(); },
+        [&] { (void)a->device.idle(); },
+        [&] { (void)a->pair.failed(); },
+        [&] { const ProtectionDomain one(a->device); },
+        [&] { const CompletionQueue one(a->device, 1); },
+        [&] { (void)a->domain.create_window(WindowType::type_1); },
+        [&] { (void)SharedReceiveQueue::create(a->domain); },
+        [&] { queue.reset(); },
+        [&] { const MemoryWindow last = std::move(window); },
+        [&] { const SharedReceiveQueue last = std::move(*receives); },
+        [&] { a->region.reset(); },
+    };
+    for (const auto& use : others) EXPECT_DEATH(beside(use), line);
 }
 
 TEST_F(DeviceClosed, ThreadsMayTakeTurns) {

@@ -137,6 +137,7 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
 
 ConnectionRequest::Inside::~Inside() {
     if (answered || device->fork.forked()) return;
+    const host::OneUser::Call call(device->user);
     device->cm.management().reject(device->clock.now(), event.id, proto::ib::CmReason::consumer);
 }
 
@@ -218,6 +219,7 @@ Result<void> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
 
 Listener::Inside::~Inside() {
     if (device->fork.forked()) return;
+    const host::OneUser::Call call(device->user);
     device->cm.stop_listening(device->clock.now(), service);
 }
 

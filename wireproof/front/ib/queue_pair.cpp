@@ -195,6 +195,7 @@ Status QueuePair::connect(const Contact& peer) {
 
 bool QueuePair::failed() const {
     if (inside_->device().fork.forked()) return true;
+    const host::OneUser::Call call(inside_->device().user);
     const proto::ib::QueuePairState state = inside_->port().queue_pair(inside_->number)->state();
     return state == proto::ib::QueuePairState::error || state == proto::ib::QueuePairState::sqe;
 }

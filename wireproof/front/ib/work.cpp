@@ -67,10 +67,11 @@ Result<SharedReceiveQueue> SharedReceiveQueue::create(const ProtectionDomain& do
     if (domain.inside_->device->fork.forked()) {
         return Result<SharedReceiveQueue>::failure(closed_in_child);
     }
+    const host::OneUser::Call call(domain.inside_->device->user);
     auto inside = std::make_shared<Inside>();
-    inside->domain = domain.inside_.get();
     inside->id = domain.inside_->device->port.add_shared_receive_queue(domain.inside_->number,
                                                                        receives, pieces);
+    inside->domain = domain.inside_.get();
     return SharedReceiveQueue(std::move(inside));
 }
 
