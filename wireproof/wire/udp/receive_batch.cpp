@@ -45,11 +45,13 @@ ReceiveBatch::ReceiveBatch(std::size_t datagrams, std::size_t frame_max, bool gr
 }
 
 std::optional<ReceiveBatch::Frame> ReceiveBatch::next(int handle, UdpCounters& counters) {
+    asked_ = false;
     if (auto frame = next_here(counters)) return frame;
     if (drained_) {
         drained_ = false;
         return std::nullopt;
     }
+    asked_ = true;
     if (!refill(handle, counters)) return std::nullopt;
     auto frame = next_here(counters);
     if (!frame) drained_ = false;
@@ -117,6 +119,7 @@ bool ReceiveBatch::refill(int handle, UdpCounters& counters) {
     if (bare_) return look_bare(handle, counters);
     const std::size_t wanted = in_a_row_ < single_looks ? 1 : slots_.size();
     filled_ = ask(handle, wanted, counters);
+    emptied_ = filled_ > 0 ? filled_ < wanted : errno == EAGAIN;
     if (filled_ > 0) lone_ = filled_ == 1 && in_a_row_ == 0 ? lone_ + 1 : 0;
     in_a_row_ = filled_ == 0 ? 0 : wanted > 1 && filled_ < 2 ? single_looks / 2 : in_a_row_ + 1;
     if (filled_ == 0) return false;
@@ -155,6 +158,7 @@ bool ReceiveBatch::begin_bare(int handle, UdpCounters& counters) {
 // second call in the same turn decides: if it receives one more, the conversation has ended.
 bool ReceiveBatch::look_bare(int handle, UdpCounters& counters) {
     const ssize_t bytes = ::recv(handle, buffers_.data(), buffer_size_, MSG_DONTWAIT);
+    emptied_ = bytes < 0 && errno == EAGAIN;
     if (bytes < 0) {
         count_failure(counters);
         in_a_row_ = 0;

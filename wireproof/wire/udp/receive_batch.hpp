@@ -57,6 +57,11 @@ public:
     /// The caller dropped the last frame: the next call asks the kernel before it returns nothing.
     void look_again() { drained_ = false; }
 
+    /// Whether the last call of next() asked the kernel.
+    bool asked() const { return asked_; }
+    /// Whether the kernel had nothing more after it was last asked.
+    bool emptied() const { return emptied_; }
+
     /// The errno of the latest failed receive since the last call of this function. 0: none failed.
     int take_error() { return std::exchange(error_, 0); }
 
@@ -94,7 +99,9 @@ private:
     std::size_t buffer_size_;
     std::size_t next_ = 0;
     std::size_t filled_ = 0;
-    bool drained_ = false;      // the last call may have taken all that the kernel had
+    bool drained_ = false;  // the last call may have taken all that the kernel had
+    bool asked_ = false;
+    bool emptied_ = false;
     std::size_t in_a_row_ = 0;  // calls that received something
     std::uint32_t kernel_dropped_ = 0;
     int error_ = 0;

@@ -69,6 +69,50 @@ TEST(Rocev2Wire, ThePauseOfAPeerBeginsWhenItsLastPacketMayHaveCome) {
     EXPECT_EQ(wire.counters().identification_jumped, 0U);
 }
 
+// After a datagram that was asked for alone, the wire does not know whether another one waits, and
+// returns nothing once. That does not mean that later packets arrived after that.
+TEST(Rocev2Wire, PacketsThatWaitedWhileTheReceiverPausedAreTakenOneByOne) {
+    Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
+    const Address here = wire.local_address();
+    Stranger peer(host(1));
+    EXPECT_FALSE(wire.receive(now));
+    // Sent within 10 s, while nobody receives. The peer's counter goes on with the time.
+    constexpr std::array<std::uint16_t, 3> sent{1'000, 5'000, 9'000};
+    for (const std::uint16_t id : sent) {
+        peer.send(here, peer.with_icrc(here, packet_of(48, id), id));
+    }
+    for (const std::uint16_t id : sent) {
+        const Instant at(Duration::milliseconds(10'000 + id / 1'000));
+        const auto frame = wire.receive(at);
+        ASSERT_TRUE(frame) << id;
+        EXPECT_EQ(Packet(frame->bytes.begin(), frame->bytes.end()), packet_of(48, id));
+        EXPECT_FALSE(wire.receive(at)) << "nothing, without a look";
+    }
+    EXPECT_EQ(wire.counters().identification_jumped, 0U);
+    // From now on a jump is seen: the wire knows that nothing waited.
+    const Instant later(Duration::milliseconds(10'020));
+    EXPECT_FALSE(wire.receive(later));
+    peer.send(here, peer.with_icrc(here, packet_of(48), 9'001));
+    EXPECT_TRUE(wire.receive(later));
+    EXPECT_FALSE(wire.receive(later));
+    peer.send(here, peer.with_icrc(here, packet_of(48), 9'500));
+    EXPECT_FALSE(wire.receive(later));
+    EXPECT_EQ(wire.counters().identification_jumped, 1U);
+}
+
+TEST(Rocev2Wire, PacketsThatWaitedSinceTheWireWasOpenedAreNear) {
+    Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
+    const Address here = wire.local_address();
+    Stranger peer(host(1));
+    for (const std::uint16_t id : {1'000, 5'000, 9'000}) {
+        peer.send(here, peer.with_icrc(here, packet_of(48, id), id));
+    }
+    const Instant at(Duration::milliseconds(10'000));
+    for (const std::uint16_t id : {1'000, 5'000, 9'000}) {
+        EXPECT_EQ(next(wire, nullptr, at), packet_of(48, id));
+    }
+}
+
 // The identifications and times are from a capture of Soft-RoCE, which sent a packet each four
 // seconds.
 TEST(Rocev2Wire, APeerThatPausesForSecondsLosesNoPacket) {

@@ -249,17 +249,17 @@ Rocev2Lane& Rocev2Wire::lane(PeerId peer) {
 }
 
 std::optional<RxFrame> Rocev2Wire::receive(Instant now) {
-    if (!last_empty_) last_empty_ = now;
     // The loop is bounded, so that strangers that never stop do not keep the peers waiting.
     for (std::size_t i = 0; i < config_.batch; ++i) {
         const auto datagram = receiving_.next(wait_handle(), counters_.udp);
-        if (!datagram) {
-            last_empty_ = now;
-            break;
+        if (receiving_.asked()) {
+            taken_after_ = empty_at_;
+            if (receiving_.emptied()) empty_at_ = now;
         }
+        if (!datagram) break;
         if (datagram->begins) counted_from_ = 0;
         const auto arrival = arrival_of(*datagram);
-        const auto frame = arrival ? checked(*arrival, {*last_empty_, now}) : std::nullopt;
+        const auto frame = arrival ? checked(*arrival, {taken_after_, now}) : std::nullopt;
         if (frame) {
             ++counters_.udp.frames_received;
             counters_.udp.bytes_received += frame->bytes.size();

@@ -184,8 +184,12 @@ private:
     std::deque<Rocev2Lane> lanes_;  // a deque: a new peer does not move the others
     std::unordered_map<Address, std::size_t, AddressHash> numbers_;  // by host, with port 0
     Rocev2Counters counters_;
-    std::uint16_t counted_from_ = 0;     // the identification of the datagram's first segment
-    std::optional<Instant> last_empty_;  // when nothing waited; at first, the first receive
+    std::uint16_t counted_from_ = 0;  // the identification of the datagram's first segment
+    // When the kernel was last seen to have nothing, and the same before the packets that wait here
+    // were taken. At first the beginning of time: packets may have waited since the wire was
+    // opened.
+    Instant empty_at_;
+    Instant taken_after_;
     KernelErrors errors_;
 };
 
