@@ -158,6 +158,17 @@ TEST_F(CmServices, SilenceIsToldToBothSides) {
     EXPECT_FALSE(passive.cm.next_query(service));
 }
 
+TEST_F(CmServices, AQueuePairThatFailsReceivesNoDatagram) {
+    ASSERT_TRUE(passive.cm.listen_datagrams(service));
+    resolve();
+    const QueuePairChange fails{.state = QueuePairState::error};
+    ASSERT_EQ(passive.port.modify(cm_queue_pair, fails), ModifyStatus::done);
+    EXPECT_EQ(settle(), 1U);
+    EXPECT_FALSE(passive.cm.next_query(service));
+    const CmCounters& counters = passive.cm.management().counters();
+    EXPECT_EQ(counters.malformed, (std::array<std::uint64_t, 4>{}));
+}
+
 // Otherwise the request would take the place of requests that still wait.
 TEST_F(CmServices, ARequestForAConnectionThatItsAskerTakesBackIsNotGivenOut) {
     ASSERT_TRUE(passive.cm.listen(service));

@@ -55,6 +55,8 @@ void CmTransport::post_receive(std::uint64_t buffer) {
 bool CmTransport::receive(Instant now) {
     const auto one = port_->poll(received_);
     if (!one) return false;
+    // The queue pair has failed: this receive and all later ones would come back at once.
+    if (one->status != CompletionStatus::success) return true;
     const ConstBytes datagram =
         ConstBytes(memory_).subspan(static_cast<std::size_t>(one->id) * buffer_size, one->length);
     management_.on_datagram(now, one->from, datagram.subspan(UdQueuePair::front_room));
