@@ -60,14 +60,15 @@ struct CmEvent {
     CmMessage message = {};
 };
 
-/// Received datagrams by result. Each datagram is in one of these counters.
+/// Received datagrams by result. Each datagram is in one of these counters. A request that waits
+/// for a listener is counted when its wait ends.
 struct CmCounters {
     std::array<std::uint64_t, 4> malformed{};  // by NotCm
     std::uint64_t taken = 0;
     std::uint64_t duplicates = 0;    // answered again if the sender waits for an answer
     std::uint64_t unknown = 0;       // no connection and no resolution here
     std::uint64_t out_of_state = 0;  // not allowed in the state of the connection
-    std::uint64_t refused = 0;       // requests: no listener, or no room
+    std::uint64_t refused = 0;       // requests: no listener in time, or no room
 
     std::uint64_t resent = 0;  // because no answer came
 };

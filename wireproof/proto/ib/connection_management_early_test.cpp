@@ -93,6 +93,10 @@ TEST_F(Early, ARequestThatItsAskerTakesBackWaitsNoMore) {
     carry();
     EXPECT_TRUE(a.cm.reject(now, here, CmReason::consumer));
     EXPECT_EQ(carry(), "REJ ");
+    EXPECT_EQ(last_verdict, RxVerdict::accepted);
+    EXPECT_EQ(b.cm.counters().refused, 1U) << "the request";
+    EXPECT_EQ(b.cm.counters().taken, 1U) << "the REJ";
+    EXPECT_EQ(b.cm.counters().unknown, 0U);
     b.cm.listen(service);
     b.cm.on_deadline(now);
     EXPECT_TRUE(b.silent());

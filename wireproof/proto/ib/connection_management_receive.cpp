@@ -156,11 +156,13 @@ RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t,
         connection = find_passive(reject.local_id, from);
     }
     if (connection == nullptr) {
-        std::erase_if(early_, [&](const Early& one) {
+        const std::size_t taken_back = std::erase_if(early_, [&](const Early& one) {
             const auto* const request = std::get_if<CmRequest>(&one.datagram.message);
             return request != nullptr && one.from == from && request->local_id == reject.local_id;
         });
-        return counted(&CmCounters::unknown, RxVerdict::foreign);
+        if (taken_back == 0) return counted(&CmCounters::unknown, RxVerdict::foreign);
+        counters_.refused += taken_back;  // nobody listened in time
+        return counted(&CmCounters::taken, RxVerdict::accepted);
     }
     if (connection->state >= State::established) {
         return counted(&CmCounters::out_of_state, RxVerdict::stale);
