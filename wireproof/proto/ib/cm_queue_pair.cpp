@@ -35,10 +35,12 @@ bool CmQueuePair::listen(std::uint64_t service) {
 
 void CmQueuePair::stop_listening(Instant now, std::uint64_t service) {
     management().stop_listening(service);
-    for (const CmEvent& event : requests_[service]) {
+    const auto found = requests_.find(service);
+    if (found == requests_.end()) return;
+    for (const CmEvent& event : found->second) {
         management().reject(now, event.id, CmReason::invalid_service);
     }
-    requests_.erase(service);
+    requests_.erase(found);
 }
 
 std::optional<CmEvent> CmQueuePair::next_request(std::uint64_t service) {
@@ -131,25 +133,30 @@ void CmQueuePair::on_answer(CmEvent event) {
 }
 
 void CmQueuePair::on_query(Instant now, CmEvent event) {
-    auto& waiting = queries_[std::get<CmServiceRequest>(event.message).service];
-    if (waiting.size() < requests_max) {
-        waiting.push_back(std::move(event));
+    const auto found = queries_.find(std::get<CmServiceRequest>(event.message).service);
+    if (found == queries_.end()) {
+        management().answer(now, event.id, {.status = CmServiceStatus::unsupported});
+    } else if (found->second.size() < requests_max) {
+        found->second.push_back(std::move(event));
     } else {
         management().answer(now, event.id, {.status = CmServiceStatus::no_queue_pair});
     }
 }
 
-/// Refuses requests that no user can accept.
+/// Refuses requests that no user can accept. An entry of a service says that somebody listens, so
+/// only listen may make one.
 void CmQueuePair::on_request(Instant now, CmEvent event) {
     const auto& request = std::get<CmRequest>(event.message);
     const auto path_mtu = path_mtu_of(request.path_mtu);
-    auto& waiting = requests_[request.service];
+    const auto found = requests_.find(request.service);
     std::optional<CmReason> reason;
-    if (request.transport > 1) {
+    if (found == requests_.end()) {
+        reason = CmReason::invalid_service;
+    } else if (request.transport > 1) {
         reason = CmReason::invalid_transport;
     } else if (!path_mtu || *path_mtu > path_mtu_) {
         reason = CmReason::invalid_path_mtu;
-    } else if (waiting.size() >= requests_max) {
+    } else if (found->second.size() >= requests_max) {
         reason = CmReason::no_resources;
     }
     if (reason == CmReason::invalid_path_mtu) {
@@ -158,7 +165,7 @@ void CmQueuePair::on_request(Instant now, CmEvent event) {
     } else if (reason) {
         management().reject(now, event.id, *reason);
     } else {
-        waiting.push_back(std::move(event));
+        found->second.push_back(std::move(event));
     }
 }
 

@@ -158,6 +158,25 @@ TEST_F(CmServices, SilenceIsToldToBothSides) {
     EXPECT_FALSE(passive.cm.next_query(service));
 }
 
+// The management may have a listener that CmQueuePair does not know.
+TEST_F(CmServices, ARequestThatNobodyKeepsIsRefusedAndLeavesNoListener) {
+    passive.cm.management().listen(service);
+    passive.cm.management().listen_datagrams(service);
+    const CmId query = resolve();
+    const auto request = active.cm.management().connect(
+        now, peer, {.service = service, .path_mtu = path_mtu_code(1024)});
+    ASSERT_TRUE(request);
+    active.cm.join(*request, 0x11);
+    EXPECT_EQ(settle(), 4U);
+    EXPECT_EQ(status_of(query), CmServiceStatus::unsupported);
+    const auto answer = active.cm.take_answer(*request);
+    ASSERT_TRUE(answer && answer->what == What::rejected);
+    EXPECT_EQ(std::get<CmReject>(answer->message).reason, CmReason::invalid_service);
+    passive.cm.stop_listening(now, service);
+    EXPECT_TRUE(passive.cm.listen(service));
+    EXPECT_TRUE(passive.cm.listen_datagrams(service));
+}
+
 TEST_F(CmServices, AQueuePairThatFailsReceivesNoDatagram) {
     ASSERT_TRUE(passive.cm.listen_datagrams(service));
     resolve();
