@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "wireproof/base/check.hpp"
 #include "wireproof/base/random.hpp"
 #include "wireproof/host/memory_guard.hpp"
 #include "wireproof/proto/ib/packet.hpp"
@@ -153,27 +154,22 @@ void Faults::leave(Instant now, Rocev2Wire& wire) {
     for (auto& [peer, held] : sent_.held) {
         held.expire(now, [this](Kept one) { sent_.due.push_back(std::move(one)); });
     }
-    bool flushed = false;
-    while (!sent_.due.empty()) {
+    for (; !sent_.due.empty(); sent_.due.pop_front()) {
         const Kept& kept = sent_.due.front();
         Rocev2Lane& lane = wire.lane(kept.peer);
-        TxFrame* const room = lane.claim();
-        if (room == nullptr && !flushed) {
+        TxFrame* room = lane.claim();
+        if (room == nullptr) {
             wire.flush(now);
-            flushed = true;
-            continue;
+            room = lane.claim();
         }
-        if (room != nullptr) {
-            std::copy(kept.bytes.begin(), kept.bytes.end(),
-                      room->add_all(kept.bytes.size()).begin());
-            if (kept.flipped) {
-                lane.commit_damaged(*kept.flipped);
-            } else {
-                lane.commit();
-            }
+        // A flush empties the batch, and each peer of this wire has an address.
+        WIREPROOF_CHECK(room != nullptr);
+        std::copy(kept.bytes.begin(), kept.bytes.end(), room->add_all(kept.bytes.size()).begin());
+        if (kept.flipped) {
+            lane.commit_damaged(*kept.flipped);
+        } else {
+            lane.commit();
         }
-        flushed = false;
-        sent_.due.pop_front();
     }
 }
 
