@@ -212,6 +212,10 @@ Expected<void> CaptureReader::read_option(Interface& to, std::uint16_t code,
     return {};
 }
 
+std::uint64_t CaptureReader::time_of(std::uint64_t ticks, const Interface& interface) {
+    return nanoseconds(ticks, interface.ticks_per_second) + interface.offset_seconds * second;
+}
+
 // Body: interface, time in two halves, bytes captured, bytes on the wire.
 Expected<CapturedPacket> CaptureReader::enhanced_packet(ConstBytes body) {
     if (body.size() < 20) return wrong("its block is too short");
@@ -219,9 +223,7 @@ Expected<CapturedPacket> CaptureReader::enhanced_packet(ConstBytes body) {
     auto packet =
         packet_in(body.subspan(20), word_32(body, 0), word_32(body, 12), word_32(body, 16));
     if (!packet) return packet;
-    const Interface& interface = interfaces_[word_32(body, 0)];
-    packet->time =
-        nanoseconds(ticks, interface.ticks_per_second) + interface.offset_seconds * second;
+    packet->time = time_of(ticks, interfaces_[word_32(body, 0)]);
     const std::size_t padded = (packet->bytes.size() + 3) / 4 * 4;
     packet->comment = comment_in(body.subspan(std::min(body.size(), 20 + padded)));
     return packet;
@@ -250,7 +252,7 @@ Expected<CapturedPacket> CaptureReader::obsolete_packet(ConstBytes body) {
     auto packet =
         packet_in(body.subspan(20), word_16(body, 0), word_32(body, 12), word_32(body, 16));
     if (!packet) return packet;
-    packet->time = nanoseconds(ticks, interfaces_[word_16(body, 0)].ticks_per_second);
+    packet->time = time_of(ticks, interfaces_[word_16(body, 0)]);
     return packet;
 }
 

@@ -68,6 +68,8 @@ private:
                                        std::uint32_t captured, std::uint32_t length);
 
     std::string_view comment_in(ConstBytes options) const;
+    /// Nanoseconds since 1970.
+    static std::uint64_t time_of(std::uint64_t ticks, const Interface& interface);
 
     /// The next `size` bytes of the file, without moving on; empty if the file ends before.
     std::optional<ConstBytes> peek(std::size_t size);

@@ -133,7 +133,7 @@ TEST(CaptureReader, ReadsPcapngOfBothByteOrdersAndAnyResolution) {
         const Read all = read(pcapng_file(big_endian).file);
         EXPECT_EQ(all.error, "");
         EXPECT_EQ(all.packets, (Texts{"first", "second", "3rd", "4th"}));
-        EXPECT_EQ(all.times, (Times{4'294'967'297'000, 100'500'000'000, 0, 1'000'000'000}));
+        EXPECT_EQ(all.times, (Times{4'294'967'297'000, 100'500'000'000, 0, 101'000'000'000}));
     }
 }
 
