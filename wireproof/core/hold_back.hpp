@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "wireproof/base/check.hpp"
 #include "wireproof/base/instant.hpp"
 
 namespace wireproof {
@@ -14,7 +15,9 @@ namespace wireproof {
 template <class T>
 class HoldBack {
 public:
+    /// `behind` is 1 or more.
     void hold(T item, std::uint32_t behind, Instant deadline) {
+        WIREPROOF_CHECK(behind > 0);
         held_.push_back({std::move(item), behind, deadline});
     }
 

@@ -26,15 +26,16 @@ struct TraceEvent {
     std::optional<RxVerdict> verdict;  // of a received one
 };
 
-/// Keeps the newest `capacity` events.
+/// Keeps the newest `capacity` events, which may be none.
 class Trace {
 public:
     explicit Trace(std::size_t capacity) : events_(capacity) {}
 
     void record(const TraceEvent& event) {
+        ++recorded_;
+        if (events_.capacity() == 0) return;
         if (events_.full()) events_.pop();
         events_.push(event);
-        ++recorded_;
     }
 
     const Ring<TraceEvent>& events() const { return events_; }
