@@ -146,6 +146,7 @@ Flight::Slot Cable::copy_of(Flight::Slot slot) {
     repeated.lent = original.lent;
     repeated.lent_at = original.lent_at;
     repeated.integrity = original.integrity;
+    repeated.resent = original.resent;
     return copy;
 }
 

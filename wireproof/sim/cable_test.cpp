@@ -319,6 +319,22 @@ TEST(Cable, LendsRoomForOneFrameAtATimeIfAskedTo) {
     EXPECT_EQ(arrivals(cable), "A110 B120");
 }
 
+TEST(Cable, ADuplicateIsARetransmissionIfTheFrameIs) {
+    CableConfig config = slow();
+    config.faults = {.duplicate = 1};
+    Cable cable = cable_with(config);
+    ASSERT_NE(cable.claim(), nullptr);
+    cable.claim()->mark_resent();
+    cable.commit();
+    cable.flush(at(0));
+    for (int copy = 0; copy < 2; ++copy) {
+        ASSERT_NE(cable.front(), nullptr);
+        EXPECT_TRUE(cable.front()->resent) << copy;
+        EXPECT_TRUE(cable.take(at(1000)));
+    }
+    EXPECT_EQ(cable.counts().resent, 1U) << "the sender sent one frame";
+}
+
 TEST(Cable, CarriesPayloadByReferenceIfAskedTo) {
     CableConfig config = slow();
     config.lend_payload = true;
