@@ -297,7 +297,7 @@ class APageWorksInABrowser(BrowserCase):
     def test_the_paper_is_put_right_on_a_page_too(self):
         out = one_object(self.run_command("sweep", "--paper", "--json", "--html", "page.html"))
         page = self.text()
-        for name in ("seed_costs_corrected", "equal_loop_2000", "equal_loop_as_specified"):
+        for name in ("costs_corrected", "equal_loop_2000", "equal_loop_as_specified"):
             self.assertIn(f"<td>{out['crossovers'][name]['closed_form']:.5g}</td>", page)
             self.assertIn(f"<td>{out['crossovers'][name]['simulated']:.4g}</td>", page)
         for figure in out["figures"]:

@@ -324,12 +324,12 @@ class ThePaperIsPutRight(Case):
         ended = self.run_command("sweep", "--paper", "--json")
         self.assertEqual((ended.code, ended.err), (0, ""))
         crossovers = one_object(ended)["crossovers"]
-        self.assertEqual(crossovers["seed_printed"], 1.56e-5)
-        self.assertAlmostEqual(crossovers["seed_recomputed"], 1.4494e-5, 9)
-        for name, expected in (("seed_costs_corrected", 2.8768e-6), ("equal_loop_2000", 4.7238e-6)):
+        self.assertEqual(crossovers["printed"], 1.56e-5)
+        self.assertAlmostEqual(crossovers["recomputed"], 1.4494e-5, 9)
+        for name, expected in (("costs_corrected", 2.8768e-6), ("equal_loop_2000", 4.7238e-6)):
             self.assertAlmostEqual(crossovers[name]["closed_form"] / expected, 1, 4)
         self.assertAlmostEqual(crossovers["equal_loop_as_specified"]["closed_form"] / 3.7935e-6, 1, 4)
-        for name in ("seed_costs_corrected", "equal_loop_2000", "equal_loop_as_specified"):
+        for name in ("costs_corrected", "equal_loop_2000", "equal_loop_as_specified"):
             found = crossovers[name]
             self.assertLess(found["standard_error"] / found["closed_form"], 0.01)
             self.assertLess(abs(found["simulated"] - found["closed_form"]), 4 * found["standard_error"])

@@ -43,13 +43,13 @@ SweepPaper::Row row_at(double bit_error, std::uint64_t seed) {
 
 SweepPaper sweep_paper(std::uint64_t seed, const std::function<void(int)>& progress) {
     SweepPaper result;
-    result.seed_recomputed = paper::message_bit_error(paper::equal_message_error());
+    result.recomputed = paper::message_bit_error(paper::equal_message_error());
     constexpr std::array<double, 6> rates = {1e-15, 1e-9, 1e-7, 1e-6, 5e-6, 1.56e-5};
     for (std::size_t i = 0; i < rates.size(); ++i) {
         result.rows[i] = row_at(rates[i], seed + i);
         progress(0);
     }
-    result.seed_costs_corrected =
+    result.costs_corrected =
         crossover_of(paper::corrected_curves(),
                      lab::crossover_sides(paper::tlp_loop, paper::micropacket_loop, true), seed);
     progress(1);
@@ -71,9 +71,9 @@ std::string paper_json(const SweepPaper& result, std::uint64_t seed) {
                     {"standard_error", c.simulated.standard_error}};
     };
     Json json = {{"schema", "wireproof.sweep.paper/1"}, {"seed", seed}};
-    json["crossovers"] = {{"seed_printed", paper::printed_crossover},
-                          {"seed_recomputed", result.seed_recomputed},
-                          {"seed_costs_corrected", crossover(result.seed_costs_corrected)},
+    json["crossovers"] = {{"printed", paper::printed_crossover},
+                          {"recomputed", result.recomputed},
+                          {"costs_corrected", crossover(result.costs_corrected)},
                           {"equal_loop_2000", crossover(result.equal_loop_2000)},
                           {"equal_loop_as_specified", crossover(result.equal_loop_as_specified)}};
     for (const paper::Figure& figure : paper::figures()) {
@@ -109,14 +109,14 @@ std::string paper_table(const SweepPaper& result, std::uint64_t seed) {
     text += fmt::format("\n{:<46}{:>12}{:>14}\n", "bit error rate where both are equal",
                         "closed form", "simulated");
     text += fmt::format("{:<46}{:>12.4g}\n", "as printed", paper::printed_crossover);
-    text += fmt::format("{:<46}{:>12.5g}\n", "the paper's arithmetic, done exactly",
-                        result.seed_recomputed);
+    text +=
+        fmt::format("{:<46}{:>12.5g}\n", "the paper's arithmetic, done exactly", result.recomputed);
     const auto line = [&text](const char* what, const SweepPaper::Crossover& c) {
         text += fmt::format("{:<46}{:>12.5g}{:>14.4g} +- {:.1f} %\n", what, c.closed_form,
                             c.simulated.bit_error,
                             100 * c.simulated.standard_error / c.simulated.bit_error);
     };
-    line("the paper's loops, errors of method taken out", result.seed_costs_corrected);
+    line("the paper's loops, errors of method taken out", result.costs_corrected);
     line("equal loops of 2000 bytes", result.equal_loop_2000);
     line("the same, PCIe as specified (one Nak a gap)", result.equal_loop_as_specified);
     return text + fmt::format("seed {}\n", seed);

@@ -20,8 +20,9 @@ struct SweepPaper {
         std::array<double, 2> closed_form{};  // TLP, micropacket
         std::array<double, 2> simulated{};
     };
-    double seed_recomputed = 0;
-    Crossover seed_costs_corrected;
+    // The bit error rates at which both protocols have the same ETR:
+    double recomputed = 0;      // by the paper's own arithmetic, done exactly
+    Crossover costs_corrected;  // with the paper's loops, without its errors of method
     Crossover equal_loop_2000;
     Crossover equal_loop_as_specified;  // form (ii): no fresh Nak for a bad head
     std::array<Row, 6> rows{};

@@ -62,14 +62,14 @@ report::ReportTable crossovers_of(const SweepPaper& result) {
     table.head = {"both are worth the same at", "closed form", "simulated", "± %"};
     table.rows.push_back({"as printed", fmt::format("{:.4g}", paper::printed_crossover), "", ""});
     table.rows.push_back({"the paper's own arithmetic, done exactly",
-                          fmt::format("{:.5g}", result.seed_recomputed), "", ""});
+                          fmt::format("{:.5g}", result.recomputed), "", ""});
     const auto add = [&table](const char* what, const SweepPaper::Crossover& c) {
         const double error = 100 * c.simulated.standard_error / c.simulated.bit_error;
         table.rows.push_back({what, fmt::format("{:.5g}", c.closed_form),
                               fmt::format("{:.4g}", c.simulated.bit_error),
                               fmt::format("{:.1f}", error)});
     };
-    add("the paper's loops, errors of method taken out", result.seed_costs_corrected);
+    add("the paper's loops, errors of method taken out", result.costs_corrected);
     add("equal loops of 2000 bytes", result.equal_loop_2000);
     add("the same, PCIe as specified (one Nak for a gap)", result.equal_loop_as_specified);
     return table;
