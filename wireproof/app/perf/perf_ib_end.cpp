@@ -183,7 +183,7 @@ void PerfIbEnd::on_message(const proto::ib::Completion& completion) {
     switch (order_.take(number, completion.length)) {
         case MessageOrder::Verdict::counts:
         case MessageOrder::Verdict::late: return;
-        case MessageOrder::Verdict::out_of_order:
+        case MessageOrder::Verdict::not_the_next:
             throw Failure(
                 fmt::format("message {} came where {} was expected", number, order_.next()));
         case MessageOrder::Verdict::wrong_length:

@@ -11,7 +11,7 @@ public:
     enum class Verdict : std::uint8_t {
         counts,
         late,          // of an earlier measurement, or overtaken: it does not count
-        out_of_order,  // error: on this transport nothing is lost
+        not_the_next,  // error on a reliable transport: a gap, a duplicate or a wrong order
         wrong_length,
     };
 
@@ -28,7 +28,7 @@ public:
     Verdict take(std::uint32_t number, std::size_t size) {
         constexpr std::uint32_t behind = 0x8000'0000;
         const std::uint32_t ahead = number - next_;
-        if (all_come_ && ahead != 0) return Verdict::out_of_order;
+        if (all_come_ && ahead != 0) return Verdict::not_the_next;
         if (ahead >= behind) return Verdict::late;
         if (size != size_) return Verdict::wrong_length;
         next_ += ahead + 1;

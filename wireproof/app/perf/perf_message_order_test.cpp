@@ -14,14 +14,14 @@ TEST(MessageOrder, CountsEachMessageOnceAcrossTheWrap) {
         EXPECT_EQ(order.take(number, 8), Verdict::counts);
     }
     EXPECT_EQ(order.received(), 4u);
-    EXPECT_EQ(order.take(1, 8), Verdict::out_of_order);
+    EXPECT_EQ(order.take(1, 8), Verdict::not_the_next);
     EXPECT_EQ(order.received(), 4u);
 }
 
 TEST(MessageOrder, ToleratesAGapOnlyWhereMessagesAreLost) {
     MessageOrder all_come(true, 5);
     all_come.expect(5, 8);
-    EXPECT_EQ(all_come.take(6, 8), Verdict::out_of_order);
+    EXPECT_EQ(all_come.take(6, 8), Verdict::not_the_next);
     MessageOrder some_come(false, 0);
     some_come.expect(0xFFFF'FFFF, 8);
     EXPECT_EQ(some_come.take(2, 8), Verdict::counts);
