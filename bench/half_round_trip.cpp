@@ -7,7 +7,9 @@
 // compare two builds, run them in turns. The time "over" the line is software: each nanosecond of
 // it is a nanosecond of every message.
 //
-//      cmake --preset release -DWIREPROOF_BENCH=ON && build/release/bench/half_round_trip [SLICES]
+//      cmake --preset release -DWIREPROOF_BENCH=ON
+//      cmake --build --preset release --target half_round_trip
+//      build/release/bench/half_round_trip [SLICES]
 #include <pthread.h>
 #include <sched.h>
 

@@ -1,8 +1,10 @@
 // How many frames one core simulates per second: a saturated PCIe link, TLPs of 4096 bytes, bit
 // errors at 1e-7, no trace. It counts TLPs and DLLPs that enter either cable, also those that are
 // lost.
-//   cmake --preset release -DWIREPROOF_BENCH=ON && cmake --build --preset release --target
-//   link_rate build/release/bench/link_rate
+//
+//      cmake --preset release -DWIREPROOF_BENCH=ON
+//      cmake --build --preset release --target link_rate
+//      build/release/bench/link_rate
 #include <benchmark/benchmark.h>
 
 #include <vector>

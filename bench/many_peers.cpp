@@ -5,7 +5,9 @@
 // living peers are bare engines on sockets of their own, in another process: the measured process
 // shares only processors with them. For the other addresses no socket exists.
 //
-//      cmake --preset release -DWIREPROOF_BENCH=ON && build/release/bench/many_peers [PEERS_MAX]
+//      cmake --preset release -DWIREPROOF_BENCH=ON
+//      cmake --build --preset release --target many_peers
+//      build/release/bench/many_peers [PEERS_MAX]
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>

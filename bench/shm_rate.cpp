@@ -3,7 +3,9 @@
 // short slices. The best tenth is beside it, because other load disturbs. The program prints
 // nanoseconds and millions of frames per second. wireproof/wire/shm/README.md has results.
 //
-//      cmake --preset release -DWIREPROOF_BENCH=ON && build/release/bench/shm_rate
+//      cmake --preset release -DWIREPROOF_BENCH=ON
+//      cmake --build --preset release --target shm_rate
+//      build/release/bench/shm_rate
 #include <immintrin.h>
 #include <sched.h>
 #include <sys/prctl.h>
