@@ -32,8 +32,9 @@ constexpr std::uint8_t ack_timeout_code(std::chrono::nanoseconds timeout) {
 constexpr std::uint8_t rnr_timer_code(std::chrono::microseconds timer) {
     std::uint8_t code = 1;
     while (code < proto::ib::rnr_microseconds.size() &&
-           proto::ib::rnr_microseconds[code] < timer.count())
+           proto::ib::rnr_microseconds[code] < timer.count()) {
         ++code;
+    }
     return code < proto::ib::rnr_microseconds.size() ? code : 0;
 }
 
