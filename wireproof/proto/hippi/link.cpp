@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace wireproof::hippi {
+namespace {
+
+// Only a frame can start a life or bring a message, and on_frame accepts frames only while no
+// delivery waits. Afterwards the life can end once: then the link does not run until a frame comes.
+constexpr std::size_t deliveries_max = 2;
+
+}  // namespace
 
 /// The parts of a received micropacket. Its data may be lent by the cable.
 struct Link::Parts {
@@ -28,7 +35,7 @@ Link::Link(const Config& config)
       received_(config),
       credits_(config),
       incoming_(channel_count, IncomingChannel(config)),
-      events_(4) {
+      events_(deliveries_max) {
     for (std::uint8_t i = 0; i < channel_count; ++i) outgoing_.emplace_back(config, i);
 }
 

@@ -253,6 +253,46 @@ TEST(HippiStart, APeerThatIsGoneTakesTheLinkDownOnce) {
     EXPECT_EQ(pair.taken(pair.a), "init");
 }
 
+// The engine has room for two deliveries. A third would stop the program.
+TEST(HippiStart, NoMoreThanTwoDeliveriesWaitUntilTheyAreTaken) {
+    using What = LinkDelivery::What;
+    const auto go_on = [](Pair& pair, End& end) {
+        for (int i = 0; i < 50; ++i) {
+            if (i % 3 == 0) end.engine.on_wire_event(pair.now, WireEvent::peer_gone);
+            pair.now = pair.now + pair.config.retry_after;
+            end.engine.on_deadline(pair.now);
+            for (const Frame& frame : pair.take(pair.other(end))) {
+                const RxFrame received{frame.bytes, PeerId{0}, Integrity::check};
+                EXPECT_EQ(end.engine.on_frame(pair.now, received), refused);
+            }
+            pair.give(pair.other(end), pair.take(end));
+        }
+    };
+    const auto taken = [](End& end) {
+        std::vector<What> all;
+        while (const auto delivery = end.engine.next_delivery()) all.push_back(delivery->what);
+        return all;
+    };
+    Pair starting;
+    starting.carry(starting.a);
+    starting.carry(starting.b);
+    const Frames up = starting.take(starting.a);
+    ASSERT_EQ(up.size(), 1U);
+    starting.b.engine.on_frame(starting.now, {up[0].bytes, PeerId{0}, Integrity::check});
+    go_on(starting, starting.b);
+    EXPECT_EQ(taken(starting.b), (std::vector{What::up, What::down}));
+
+    Pair running = Pair::started();
+    running.a.submit(1);
+    const Frames units = running.take(running.a);
+    ASSERT_EQ(units.size(), 1U);
+    running.b.engine.on_frame(running.now, {units[0].bytes, PeerId{0}, Integrity::check});
+    go_on(running, running.b);
+    EXPECT_EQ(taken(running.b), (std::vector{What::message, What::down}));
+    running.settle();
+    EXPECT_TRUE(running.b.engine.running());
+}
+
 TEST(HippiStart, EndsOfOtherTermsNeverMeet) {
     Config other = near_wrap();
     other.w_max = 254;
