@@ -136,7 +136,7 @@ const std::array rows = {
     Row{IBV_QP_MAX_QP_RD_ATOMIC,
         [](const ibv_qp_attr& from, QueuePairChange& to) {
             to.max_rd_atomic = from.max_rd_atomic;
-            return from.max_rd_atomic <= limits::outstanding_reads;
+            return from.max_rd_atomic <= limits::own_outstanding_reads;
         },
         [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.max_rd_atomic = from.attributes().max_rd_atomic;

@@ -83,10 +83,20 @@ TEST(VerbsAttributes, WhatMeansNothingIsRefused) {
     EXPECT_FALSE(change_of(given, IBV_QP_PATH_MTU));
     given.qp_state = IBV_QPS_UNKNOWN;
     EXPECT_FALSE(change_of(given, IBV_QP_STATE));
-    given.max_rd_atomic = 17;
+    given.max_rd_atomic = 129;
     EXPECT_FALSE(change_of(given, IBV_QP_MAX_QP_RD_ATOMIC));
+    given.max_dest_rd_atomic = 17;
+    EXPECT_FALSE(change_of(given, IBV_QP_MAX_DEST_RD_ATOMIC));
     given.qp_access_flags = IBV_ACCESS_ON_DEMAND;
     EXPECT_FALSE(change_of(given, IBV_QP_ACCESS_FLAGS));
+}
+
+TEST(VerbsAttributes, AProgramMayHaveAsManyReadsOutstandingAsSoftRoceKeeps) {
+    ibv_qp_attr given = distinct_values();
+    given.max_rd_atomic = 128;
+    const auto change = change_of(given, IBV_QP_MAX_QP_RD_ATOMIC);
+    ASSERT_TRUE(change);
+    EXPECT_EQ(change->max_rd_atomic, 128U);
 }
 
 TEST(VerbsAttributes, AQueryShowsWhatWasTold) {

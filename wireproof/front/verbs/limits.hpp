@@ -22,7 +22,10 @@ inline constexpr int protection_domains = 1 << 20;
 inline constexpr int address_handles = 1 << 20;
 inline constexpr int shared_receive_queues = 65536;
 inline constexpr int outstanding_reads = 16;  // and Atomics, of one queue pair, each way
-inline constexpr int hosts = 4096;            // with which the device exchanges packets
+/// Queries do not publish this number. perftest lets its own side have as many outstanding as the
+/// device of the peer keeps, whatever its own device publishes. Soft-RoCE keeps 128.
+inline constexpr int own_outstanding_reads = 128;
+inline constexpr int hosts = 4096;  // with which the device exchanges packets
 /// At most this many hosts become known by their packets alone. The other places are for hosts that
 /// the program names.
 inline constexpr int strangers = hosts / 2;
