@@ -8,7 +8,8 @@ namespace {
 TEST(Trace, KeepsTheNewestEventsAndCountsAll) {
     for (const std::size_t capacity : {0U, 1U, 3U}) {
         Trace trace(capacity);
-        for (std::uint16_t node = 1; node <= 5; ++node) trace.record({.from = node});
+        TraceEvent event;
+        for (event.from = 1; event.from <= 5; ++event.from) trace.record(event);
         EXPECT_EQ(trace.recorded(), 5U);
         ASSERT_EQ(trace.events().size(), capacity);
         for (std::size_t i = 0; i < capacity; ++i) {

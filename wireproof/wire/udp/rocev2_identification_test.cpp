@@ -104,11 +104,12 @@ TEST(Rocev2Wire, PacketsThatWaitedSinceTheWireWasOpenedAreNear) {
     Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
     const Address here = wire.local_address();
     Stranger peer(host(1));
-    for (const std::uint16_t id : {1'000, 5'000, 9'000}) {
+    constexpr std::array<std::uint16_t, 3> sent{1'000, 5'000, 9'000};
+    for (const std::uint16_t id : sent) {
         peer.send(here, peer.with_icrc(here, packet_of(48, id), id));
     }
     const Instant at(Duration::milliseconds(10'000));
-    for (const std::uint16_t id : {1'000, 5'000, 9'000}) {
+    for (const std::uint16_t id : sent) {
         EXPECT_EQ(next(wire, nullptr, at), packet_of(48, id));
     }
 }
