@@ -57,8 +57,9 @@ enum class [[nodiscard]] Status : std::uint8_t{
     /// allows.
     too_many_pieces,
     bad_length,  // the piece of an Atomic does not have 8 bytes
-    /// From QueuePair::connect: a value of the Contact is not valid. From send_to() and
-    /// send_inline_to(): the AddressHandle belongs to another Device.
+    /// From QueuePair::connect: a value of the Contact is not valid. From send_to(),
+    /// send_inline_to(), bind() and invalidate(): the AddressHandle, the window or the region
+    /// belongs to another Device.
     bad_contact,
     closed,  // this process is a forked child, and the Device belongs to its parent
 };
@@ -300,6 +301,7 @@ public:
 
 private:
     friend class ProtectionDomain;
+    friend class QueuePair;
     explicit MemoryRegion(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
     detail::Held<Inside> inside_;
 };
@@ -308,9 +310,9 @@ private:
 /// may choose another part later. Peers use the part by the key: see QueuePair::bind.
 class WIREPROOF_EXPORT MemoryWindow {
 public:
-    /// The key for Remote::key at the peers. Each posted bind changes it. Before the first bind,
-    /// the key gives no access. The key of a bind is valid from the completion of this bind until
-    /// one of these events:
+    /// The key for Remote::key at the peers. Each posted bind changes it. The key gives no access
+    /// before the first bind, or if its bind failed. The key of a bind is valid from the completion
+    /// of this bind until one of these events:
     /// - the next bind of this window, or an invalidate of this window, is done;
     /// - the region or this window is destroyed;
     /// - type 2: the queue pair that bound the window is destroyed.
