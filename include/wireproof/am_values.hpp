@@ -168,6 +168,17 @@ enum class CongestionControl : std::uint8_t {
     never,
 };
 
+/// How an Endpoint with congestion control decides how many packets may be in flight to a peer. The
+/// two nodes of a connection may use different algorithms.
+enum class CongestionAlgorithm : std::uint8_t {
+    // The window shrinks when packets are lost, and it shrinks more while the round trip is long.
+    // On a path that loses 1 packet in 100 at random, about 100 packets are in flight.
+    by_loss,
+    // The rate and the round trip of the path decide the window. Packets that are lost at random do
+    // not shrink it, and the queue of the path stays short.
+    by_path,
+};
+
 struct Options {
     /// The address of each node of the job, this node included. The index is the node's number.
     ///
@@ -192,6 +203,7 @@ struct Options {
     /// while the Endpoint waits for an answer or for bytes of the peer, or while a call blocks.
     std::chrono::milliseconds peer_timeout{10'000};
     CongestionControl congestion_control = CongestionControl::between_hosts;
+    CongestionAlgorithm congestion_algorithm = CongestionAlgorithm::by_loss;
     /// On UDP. True: the bytes of stores and gets have no CRC-32C; only the checks of UDP and of
     /// the link find damage to them. Headers, messages and the first packet of a store keep their
     /// CRC-32C. The same in all nodes.

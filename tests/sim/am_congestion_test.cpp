@@ -5,16 +5,26 @@
 #include <cstdio>
 #include <numeric>
 
-#include "tests/sim/link_flows.hpp"
+#include "wireproof/lab/sharing/store_flow.hpp"
+#include "wireproof/lab/sharing/tcp_flow.hpp"
 
-namespace wireproof {
+namespace wireproof::lab {
 namespace {
 
-am::Config with_congestion_control() {
-    am::Config config = am::Config::ethernet();
-    config.congestion = am::Congestion::on;
-    return config;
-}
+class AmCongestion : public testing::TestWithParam<am::Congestion> {
+protected:
+    static am::Config with_congestion_control() {
+        am::Config config = am::Config::ethernet();
+        config.congestion = GetParam();
+        return config;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(, AmCongestion,
+                         testing::Values(am::Congestion::by_loss, am::Congestion::by_path),
+                         [](const auto& each) {
+                             return each.param == am::Congestion::by_loss ? "ByLoss" : "ByPath";
+                         });
 
 constexpr Instant at(std::int64_t milliseconds) {
     return Instant(Duration::milliseconds(milliseconds));
@@ -42,7 +52,7 @@ void print_shares(const char* what, const std::vector<double>& rates, double of)
     std::printf(" of the link\n");
 }
 
-TEST(AmCongestion, OneFlowFillsABottleneckAndLosesLittleToItsQueue) {
+TEST_P(AmCongestion, OneFlowFillsABottleneckAndLosesLittleToItsQueue) {
     for (const std::size_t queue : {25'000u, 50'000u, 500'000u}) {
         const SharedLink::Config config{.queue = queue};
         SharedLink link(config);
@@ -59,9 +69,8 @@ TEST(AmCongestion, OneFlowFillsABottleneckAndLosesLittleToItsQueue) {
     }
 }
 
-TEST(AmCongestion, WithoutItAFlowLosesMuchOfWhatItSends) {
-    am::Config config = with_congestion_control();
-    config.congestion = am::Congestion::off;
+TEST(AmNoCongestionControl, AFlowLosesMuchOfWhatItSends) {
+    const am::Config config = am::Config::ethernet();
     SharedLink link({});
     link.add(std::make_unique<StoreFlow>(config, 0), Instant());
     link.run_until(at(1'000));
@@ -69,7 +78,7 @@ TEST(AmCongestion, WithoutItAFlowLosesMuchOfWhatItSends) {
     EXPECT_GT(static_cast<double>(counts.overflowed), 0.1 * static_cast<double>(counts.frames));
 }
 
-TEST(AmCongestion, TwoFlowsThatBeganApartShareFairly) {
+TEST_P(AmCongestion, TwoFlowsThatBeganApartShareFairly) {
     const SharedLink::Config config;
     SharedLink link(config);
     link.add(std::make_unique<StoreFlow>(with_congestion_control(), 0), Instant());
@@ -83,7 +92,7 @@ TEST(AmCongestion, TwoFlowsThatBeganApartShareFairly) {
 
 // The test adds the rates of two runs, in which one or the other flow starts first. One run says
 // little, because it is chance which flow loses packets to a full queue first.
-TEST(AmCongestion, AFlowBesideRenoGetsBetweenHalfAndTwiceItsShare) {
+TEST_P(AmCongestion, AFlowBesideRenoGetsBetweenHalfAndTwiceItsShare) {
     for (const std::size_t queue : {25'000u, 50'000u, 200'000u}) {
         double ours = 0;
         double renos = 0;
@@ -92,7 +101,7 @@ TEST(AmCongestion, AFlowBesideRenoGetsBetweenHalfAndTwiceItsShare) {
             SharedLink link(config);
             link.add(std::make_unique<StoreFlow>(with_congestion_control(), 0),
                      at(reno_first ? 500 : 0));
-            link.add(std::make_unique<RenoFlow>(1), at(reno_first ? 0 : 500));
+            link.add(std::make_unique<TcpFlow>(Tcp::reno, 1), at(reno_first ? 0 : 500));
             link.run_until(at(2'000));
             const auto rates = link.rates_until(at(6'000));
             print_shares("beside Reno", rates, best(config));
@@ -104,8 +113,10 @@ TEST(AmCongestion, AFlowBesideRenoGetsBetweenHalfAndTwiceItsShare) {
     }
 }
 
-TEST(AmCongestion, RandomLossAloneLeavesMostOfTheRate) {
-    for (const auto& [loss, least] : {std::pair{0.01, 0.7}, std::pair{0.05, 0.25}}) {
+TEST_P(AmCongestion, RandomLossAloneLeavesMostOfTheRate) {
+    const bool by_path = GetParam() == am::Congestion::by_path;
+    for (const auto& [loss, least] :
+         {std::pair{0.01, by_path ? 0.85 : 0.7}, std::pair{0.05, by_path ? 0.8 : 0.25}}) {
         const SharedLink::Config config{.loss = loss};
         SharedLink link(config);
         link.add(std::make_unique<StoreFlow>(with_congestion_control(), 0), Instant());
@@ -117,7 +128,7 @@ TEST(AmCongestion, RandomLossAloneLeavesMostOfTheRate) {
 }
 
 // The window falls to one packet again and again, and keep-alives and their answers are lost, too.
-TEST(AmCongestion, NeverStallsHoweverLittleTheQueueHoldsOrHowMuchIsLost) {
+TEST_P(AmCongestion, NeverStallsHoweverLittleTheQueueHoldsOrHowMuchIsLost) {
     for (const double loss : {0.0, 0.1, 0.3}) {
         SharedLink link({.bytes_per_second = 1'250'000, .queue = 3'000, .loss = loss});
         LinkFlow& flow =
@@ -131,4 +142,4 @@ TEST(AmCongestion, NeverStallsHoweverLittleTheQueueHoldsOrHowMuchIsLost) {
 }
 
 }  // namespace
-}  // namespace wireproof
+}  // namespace wireproof::lab

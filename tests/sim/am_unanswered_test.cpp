@@ -73,7 +73,7 @@ struct Hole {
 };
 
 TEST(AmUnansweredPath, AStoreEndsInTimeAndSendsLittle) {
-    for (const am::Congestion congestion : {am::Congestion::on, am::Congestion::off}) {
+    for (const am::Congestion congestion : {am::Congestion::by_loss, am::Congestion::off}) {
         const am::Config config = between_hosts(congestion);
         Hole hole(config, 0);
         hole.ask = [&](am::Connection& connection) {
@@ -100,7 +100,7 @@ TEST(AmUnansweredPath, AStoreEndsInTimeAndSendsLittle) {
 
 // AM-50: in a get, the side that sends the data notices the loss and tells the other side.
 TEST(AmUnansweredPath, AGetEndsInTimeAtBothEnds) {
-    const am::Config config = between_hosts(am::Congestion::on);
+    const am::Config config = between_hosts(am::Congestion::by_loss);
     Hole hole(config, 1);
     std::vector<std::byte> here(60'000);
     hole.ask = [&](am::Connection& connection) {
@@ -126,7 +126,7 @@ TEST(AmUnansweredPath, AGetEndsInTimeAtBothEnds) {
 
 // Packets that fit do not end the session, even if some of them are lost, too.
 TEST(AmUnansweredPath, ShortPacketsOnALossyPathEndNothing) {
-    Hole hole(between_hosts(am::Congestion::on), 0);
+    Hole hole(between_hosts(am::Congestion::by_loss), 0);
     hole.net.network().faults(1, 0) = FaultPlan(FaultRates{.loss = 0.3}, 7);
     FaultPlan there(FaultRates{.loss = 0.3}, 8);
     there.add_rule({.kind = "long", .fate = {.lost = true}});

@@ -132,16 +132,25 @@ struct PerfVerb {
     bool on_udp() const { return plan.wire == PerfWire::udp; }
     bool listens() const { return !plan.listen.empty(); }
 
+    void choose_congestion() {
+        if (congestion == "auto") return;
+        if (congestion == "off") {
+            plan.congestion = am::Congestion::off;
+        } else if (congestion == "on" || congestion == "loss") {
+            plan.congestion = am::Congestion::by_loss;
+        } else if (congestion == "path") {
+            plan.congestion = am::Congestion::by_path;
+        } else {
+            refuse_usage("--congestion: " + congestion + " is none of auto, on, off, loss, path");
+        }
+    }
     void check(const CLI::App& verb) {
         choose_operations();
         if (memory != "shared" && memory != "private") {
             refuse_usage("--memory: " + memory + " is neither shared nor private");
         }
         plan.private_memory = memory == "private";
-        if (congestion != "auto" && congestion != "on" && congestion != "off") {
-            refuse_usage("--congestion: " + congestion + " is none of auto, on, off");
-        }
-        if (congestion != "auto") plan.congestion = congestion == "on";
+        choose_congestion();
         const bool between_hosts = listens() || !plan.to.empty();
         if (between_hosts && wire->count() == 0) plan.wire = PerfWire::udp;
         rules.check(verb);
@@ -309,7 +318,8 @@ void add_path(CLI::App& verb, PerfVerb& perf) {
             ->capture_default_str();
     CLI::Option* const congestion =
         verb.add_option("--congestion", perf.congestion,
-                        "control on udp: on, off, or auto: between hosts")
+                        "control on udp: off, by loss or by path;\n"
+                        "auto: by loss between hosts; on: by loss")
             ->type_name("KIND")
             ->capture_default_str();
     CLI::Option* const trust = verb.add_flag("--trust-payload", plan.trust_payload,

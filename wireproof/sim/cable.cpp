@@ -130,11 +130,13 @@ void Cable::depart(Instant now, Flight::Slot slot, Duration detour) {
     });
 }
 
+double Cable::queued(Instant now) const {
+    if (free_at_ <= now) return 0;
+    return (free_at_ - now).seconds() * static_cast<double>(config_.bytes_per_second);
+}
+
 bool Cable::queue_takes(Instant now, std::size_t bytes) const {
-    if (free_at_ <= now) return bytes <= config_.queue_max;
-    const double waiting =
-        (free_at_ - now).seconds() * static_cast<double>(config_.bytes_per_second);
-    return waiting + static_cast<double>(bytes) <= static_cast<double>(config_.queue_max);
+    return queued(now) + static_cast<double>(bytes) <= static_cast<double>(config_.queue_max);
 }
 
 Flight::Slot Cable::copy_of(Flight::Slot slot) {

@@ -124,6 +124,8 @@ public:
     const FaultPlan& faults() const { return plan_; }
     const CableCounts& counts() const { return counts_; }
     std::size_t in_flight() const { return flight_.size(); }
+    /// Bytes that wait for the line, with the rest of the frame that is on it.
+    double queued(Instant now) const;
 
 private:
     RxFrame take_next(Instant now);

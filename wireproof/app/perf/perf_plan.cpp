@@ -23,11 +23,12 @@ std::string PerfPlan::op_name() const {
     return names[static_cast<std::size_t>(op)];
 }
 
-bool PerfPlan::controls_congestion() const {
-    if (wire != PerfWire::udp) return false;
+am::Congestion PerfPlan::congestion_control() const {
+    if (wire != PerfWire::udp) return am::Congestion::off;
     if (congestion) return *congestion;
     const auto address = Address::parse(to.empty() ? listen : to);
-    return address && !address->is_loopback();
+    const bool between_hosts = address && !address->is_loopback();
+    return between_hosts ? am::Congestion::by_loss : am::Congestion::off;
 }
 
 am::Config perf_config(const PerfPlan& plan, std::uint16_t node) {
@@ -39,7 +40,7 @@ am::Config perf_config(const PerfPlan& plan, std::uint16_t node) {
         const auto asked = static_cast<std::uint32_t>(plan.in_flight);
         config.window[0] = std::max(asked, least);
     }
-    config.congestion = plan.controls_congestion() ? am::Congestion::on : am::Congestion::off;
+    config.congestion = plan.congestion_control();
     config.trusts_payload = plan.trust_payload;
     config.node = node;
     config.peer = static_cast<std::uint16_t>(1 - node);

@@ -29,7 +29,8 @@ struct PerfPlan {
     bool private_memory = false;  // on shm: memory of the process, not of a shared segment
     std::string to;               // address of a `wireproof perf --listen`; empty: our own process
     std::string listen;
-    std::optional<bool> congestion;  // congestion control on udp; unset: only between hosts
+    // Congestion control on udp; unset: by_loss between hosts, else off.
+    std::optional<am::Congestion> congestion;
     bool trust_payload = false;      // payload of stores and gets on udp
     std::uint64_t seed = 0;
     double slice_seconds = 0.1;
@@ -37,7 +38,8 @@ struct PerfPlan {
     bool json = false;
     std::string html;  // file; empty: none
 
-    bool controls_congestion() const;
+    am::Congestion congestion_control() const;
+    bool controls_congestion() const { return congestion_control() != am::Congestion::off; }
     /// Between two hosts, packets always leave room for the header of IPv6: an end at [::] also
     /// receives IPv4, and both ends must use the same packet length.
     am::IpVersion ip() const {

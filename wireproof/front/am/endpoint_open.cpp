@@ -12,11 +12,13 @@ namespace {
 
 // A peer whose address is not known yet is on this host if this node listens only on the loopback
 // address.
-Congestion congestion_to(const Address& peer, const Address& own, CongestionControl wanted) {
+Congestion congestion_to(const Address& peer, const Address& own, const Options& options) {
     const bool between = !(peer.is_set() ? peer : own).is_loopback();
-    const bool on = wanted == CongestionControl::always ||
-                    (wanted == CongestionControl::between_hosts && between);
-    return on ? Congestion::on : Congestion::off;
+    const bool on = options.congestion_control == CongestionControl::always ||
+                    (options.congestion_control == CongestionControl::between_hosts && between);
+    if (!on) return Congestion::off;
+    return options.congestion_algorithm == CongestionAlgorithm::by_path ? Congestion::by_path
+                                                                        : Congestion::by_loss;
 }
 
 Expected<host::AnyWire> open_shm(const ReadOptions& read, std::size_t nodes) {
@@ -112,8 +114,7 @@ Result<Endpoint> Endpoint::open_as(const Options& options) {
     if (!wire) return Opened::failure(wire.error().message);
     std::vector<Congestion> congestion;
     for (const Address& peer : read->addresses) {
-        congestion.push_back(
-            congestion_to(peer, read->addresses[options.self], options.congestion_control));
+        congestion.push_back(congestion_to(peer, read->addresses[options.self], options));
     }
     auto inside =
         std::make_unique<Inside>(std::move(*wire), read->config, congestion, options.active_peers);

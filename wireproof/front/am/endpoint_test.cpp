@@ -93,9 +93,14 @@ TEST(AmEndpoint, ANodeAloneRegistersMemoryForNoPeer) {
 // With congestion control, the sender of a long store asks how much has arrived. By default there
 // is none to a loopback peer.
 TEST(AmEndpoint, ControlsCongestionWhereItIsToldButNotOfItselfOnLoopback) {
-    for (const auto wanted : {CongestionControl::between_hosts, CongestionControl::always}) {
+    using Control = CongestionControl;
+    using Algorithm = CongestionAlgorithm;
+    for (const auto [wanted, algorithm] : {std::pair{Control::between_hosts, Algorithm::by_loss},
+                                           std::pair{Control::always, Algorithm::by_loss},
+                                           std::pair{Control::always, Algorithm::by_path}}) {
         Options options = options_for(2);
         options.congestion_control = wanted;
+        options.congestion_algorithm = algorithm;
         Endpoint a = open(options, 0);
         Endpoint b = open(options, 1);
         std::vector<std::byte> memory(500'000);
@@ -109,7 +114,7 @@ TEST(AmEndpoint, ControlsCongestionWhereItIsToldButNotOfItselfOnLoopback) {
         ASSERT_TRUE(run({&a, &b}, [&] { return ended == 1; }));
         EXPECT_EQ(memory, source);
         const PeerCounters counters = a.counters(1);
-        EXPECT_EQ(counters.keepalives > counters.timeouts + 5, wanted == CongestionControl::always);
+        EXPECT_EQ(counters.keepalives > counters.timeouts + 5, wanted == Control::always);
     }
 }
 
@@ -412,6 +417,8 @@ TEST(AmEndpointOptions, OfFiguresAreNamedWithTheirBounds) {
     }
     EXPECT_EQ(with([](Options& o) { o.congestion_control = CongestionControl{3}; }),
               "congestion_control is none of its names");
+    EXPECT_EQ(with([](Options& o) { o.congestion_algorithm = CongestionAlgorithm{2}; }),
+              "congestion_algorithm is none of its names");
 }
 
 TEST(AmEndpoint, HasNoHandlerZero) {

@@ -66,6 +66,9 @@ Expected<void> check_figures(const Options& options) {
     if (options.congestion_control > CongestionControl::never) {
         return unexpected("congestion_control is none of its names");
     }
+    if (options.congestion_algorithm > CongestionAlgorithm::by_path) {
+        return unexpected("congestion_algorithm is none of its names");
+    }
     if (options.active_peers < 1 || options.active_peers > active_max) {
         return unexpected("active_peers is " + std::to_string(options.active_peers) +
                           ", not 1 to " + std::to_string(active_max));

@@ -123,7 +123,7 @@ Expected<void> Config::check() const {
     if (chunk_packets < 1 || chunk_packets > 0xFFFF) {
         return unexpected("a chunk has 1 to 65535 packets, not " + std::to_string(chunk_packets));
     }
-    if (congestion == Congestion::on && recovery != Recovery::selective) {
+    if (congestion != Congestion::off && recovery != Recovery::selective) {
         return unexpected("congestion control needs selective recovery");
     }
     if (chunks_in_flight < 1) return unexpected(too_small("chunks in flight", 0, 1));

@@ -23,8 +23,9 @@ enum class Recovery : std::uint8_t {
 
 /// Whether congestion control limits the packets in flight of a channel below its window.
 enum class Congestion : std::uint8_t {
-    off,  // only the window limits them; for paths that no other flow shares
-    on,   // core/congestion_window.hpp, for each channel; needs selective recovery
+    off,      // only the window limits them; for paths that no other flow shares
+    by_loss,  // congestion::LossWindow for each channel; needs selective recovery
+    by_path,  // congestion::PathModel for each channel; needs selective recovery
 };
 
 /// The two channels of a connection. The reply channel carries the answers to the request channel.

@@ -75,7 +75,7 @@ TEST(AmConfig, EthernetKeepsALongPathFull) {
 TEST(AmConfig, CongestionControlNeedsSelectiveRecoveryAndIsNobodysByDefault) {
     for (Config config : {Config::sp2(), Config::shared_memory(), Config::ethernet(), Config()}) {
         EXPECT_EQ(config.congestion, Congestion::off);
-        config.congestion = Congestion::on;
+        config.congestion = Congestion::by_loss;
         EXPECT_EQ(config.check().has_value(), config.recovery == Recovery::selective);
     }
 }
@@ -83,7 +83,7 @@ TEST(AmConfig, CongestionControlNeedsSelectiveRecoveryAndIsNobodysByDefault) {
 TEST(AmConfig, APeerWithoutCongestionControlHasTheSameTerms) {
     Config config = Config::ethernet();
     const std::uint64_t terms = config.terms();
-    config.congestion = Congestion::on;
+    config.congestion = Congestion::by_loss;
     EXPECT_EQ(config.terms(), terms);
 }
 

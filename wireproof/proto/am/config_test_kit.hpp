@@ -100,7 +100,7 @@ public:
     Configs without_questions() const {
         Configs fewer = *this;
         std::erase_if(fewer.all_,
-                      [](const Named& each) { return each.config.congestion == Congestion::on; });
+                      [](const Named& each) { return each.config.congestion != Congestion::off; });
         return fewer;
     }
     /// Changes each of them.
@@ -119,9 +119,12 @@ private:
 /// memory.
 inline Configs shipped() {
     Config between_hosts = udp();
-    between_hosts.congestion = Congestion::on;
+    between_hosts.congestion = Congestion::by_loss;
+    Config by_path = between_hosts;
+    by_path.congestion = Congestion::by_path;
     return {{"as over UDP", udp()},
             {"as between hosts", between_hosts},
+            {"as between hosts, by the path", by_path},
             {"as on shared memory", shared_memory()}};
 }
 /// Also the bare one: all that have selective recovery.

@@ -6,11 +6,11 @@
 namespace wireproof::am::test {
 namespace {
 
-constexpr std::size_t start = CongestionWindow::Config().start;
+constexpr std::size_t start = congestion::Control::Config().start;
 
 Config on_a_shared_path() {
     Config config = bare();
-    config.congestion = Congestion::on;
+    config.congestion = Congestion::by_loss;
     return config;
 }
 

@@ -244,7 +244,7 @@ TEST(AmFiller, PacketsWrittenAtOnceAreThoseWrittenOneByOne) {
 // With congestion control each packet is checked, and no byte is wasted.
 TEST(AmFiller, WhereTheHostsShareAPathPacketsAreWrittenOneByOneAndNotFilled) {
     Config config = narrow();
-    config.congestion = Congestion::on;
+    config.congestion = Congestion::by_loss;
     Stores stores(config);
     Lane lane(config, true, 100);
     transmit(stores.pair.a.engine, lane, stores.pair.now);

@@ -29,7 +29,7 @@ Config between_hosts(Recovery recovery = Recovery::selective,
 /// As over UDP to the same host and to another one, and a configuration that no user has.
 Configs cases() {
     return {{"as over UDP", between_hosts()},
-            {"with congestion control", between_hosts(Recovery::selective, Congestion::on)},
+            {"with congestion control", between_hosts(Recovery::selective, Congestion::by_loss)},
             {"go-back-N", between_hosts(Recovery::go_back_n)},
             {"a packet for each message",
              between_hosts(Recovery::selective, Congestion::off, alone())}};

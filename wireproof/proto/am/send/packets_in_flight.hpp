@@ -106,10 +106,12 @@ public:
         questions_ -= done;
         return rtt;
     }
-    /// The questions or their answers were probably lost.
-    void forget_questions() {
+    /// The sender asks again, because a timer expired. A question that already names the packets
+    /// before `position` measures no round trip: its answer could be to the new question. The other
+    /// questions still do, which matters if the round trip is longer than the timer.
+    void ask_again(std::uint64_t position) {
         awaited_ = false;
-        questions_ = 0;
+        while (questions_ > 0 && question_[questions_ - 1].position >= position) --questions_;
     }
 
     /// Packets that arrived or were lost, as far as the sender has learned since the last call.
@@ -131,7 +133,7 @@ public:
         count_ = most_ = since_asked_ = 0;
         wants_answer_ = false;
         asked_up_to_ = 0;
-        forget_questions();
+        ask_again(0);
         heard_ = {};
     }
 

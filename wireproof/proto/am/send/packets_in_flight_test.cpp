@@ -87,6 +87,18 @@ TEST(PacketsInFlight, MeasuresARoundTripByTheAnswerToItsQuestionAndNoOther) {
     EXPECT_FALSE(in_flight.answered(at(107), 30));
 }
 
+// On a path whose round trip is longer than the keep-alive timer, the timer expires before the
+// first answer.
+TEST(PacketsInFlight, QuestionsMeasureTheRoundTripAlthoughATimerHasAskedAgain) {
+    PacketsInFlight in_flight(64, true);
+    in_flight.asked(at(0), 10);
+    in_flight.asked(at(5), 20);
+    in_flight.ask_again(20);
+    in_flight.asked(at(50), 20);
+    EXPECT_EQ(in_flight.answered(at(100), 10), Duration::microseconds(100));
+    EXPECT_FALSE(in_flight.answered(at(105), 20)) << "it could answer the second question";
+}
+
 TEST(PacketsInFlight, UncountedNeverClosesNorAsks) {
     PacketsInFlight in_flight(64, false);
     EXPECT_FALSE(in_flight.counted());

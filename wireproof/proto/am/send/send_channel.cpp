@@ -40,8 +40,10 @@ SendChannel::SendChannel(const Config& config, Channel channel, Buffers buffers)
       backoff(config),
       all_(config.window_of(channel)),
       first_flight_(first_flight_of(config, channel)),
-      controlled_(config.congestion == Congestion::on),
-      congestion_(CongestionWindow::Config{}) {
+      controlled_(config.congestion != Congestion::off),
+      algorithm_(config.congestion == Congestion::by_path ? congestion::Algorithm::path
+                                                          : congestion::Algorithm::loss),
+      congestion_(algorithm_, {}) {
     forget_path();
 }
 
@@ -59,7 +61,7 @@ void SendChannel::forget_path() {
     long_ = {};
     PacketsInFlight& in_flight = window.in_flight();
     if (!controlled_) return in_flight.end_counting();
-    congestion_ = CongestionWindow({.most = all_});
+    congestion_ = congestion::Control(algorithm_, {.most = all_});
     in_flight.allow(congestion_.packets());
 }
 
@@ -70,12 +72,13 @@ void SendChannel::steer_counted(Instant now, std::uint32_t overran) {
     PacketsInFlight& in_flight = window.in_flight();
     if (in_flight.holds_new()) follow_missing();
     if (overran > 0 && (!in_flight.counted() || in_flight.seldom())) {
-        congestion_ = CongestionWindow({.start = overran, .most = all_});
+        congestion_ =
+            congestion::Control(congestion::Algorithm::loss, {.start = overran, .most = all_});
         window.count_in_flight();
     }
     if (!in_flight.counted()) return;
     const PacketsInFlight::Heard heard = in_flight.take_heard();
-    if (heard.arrived > 0) congestion_.on_arrived(heard.arrived, in_flight.most());
+    if (heard.arrived > 0) congestion_.on_arrived(now, heard.arrived, in_flight.most());
     if (overran > 0) {
         congestion_.on_overrun(now, heard.lost);
     } else if (heard.lost > 0 && controlled_) {
@@ -91,7 +94,8 @@ void SendChannel::begin_long(std::uint64_t first) {
     long_.under_way = true;
     long_.first = first;
     if (!window.in_flight().counted()) {
-        congestion_ = CongestionWindow({.start = all_, .most = all_});
+        congestion_ =
+            congestion::Control(congestion::Algorithm::loss, {.start = all_, .most = all_});
         window.count_in_flight(true);
     }
     (void)allow_packets();
@@ -121,7 +125,7 @@ void SendChannel::on_answer(Instant now, std::uint32_t distance, std::uint32_t o
 
 // A single question or its answer may be lost without congestion.
 void SendChannel::on_silence(Instant now, std::uint32_t unanswered, Duration silence) {
-    window.in_flight().forget_questions();
+    window.ask_again();
     if (unanswered > 1 && controlled_) congestion_.on_silence(silence);
     steer(now);
 }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "wireproof/core/congestion_window.hpp"
+#include "wireproof/core/congestion/control.hpp"
 #include "wireproof/core/rtt_estimator.hpp"
 #include "wireproof/proto/am/fast/short_header.hpp"
 #include "wireproof/proto/am/send/bulk_sender.hpp"
@@ -76,7 +76,8 @@ private:
     std::uint32_t all_;           // packets of the window
     std::uint32_t first_flight_;  // limit while the path is not known; equal to all_: no limit
     bool controlled_;             // Config::congestion
-    CongestionWindow congestion_;
+    congestion::Algorithm algorithm_;
+    congestion::Control congestion_;
     LongPackets long_;
 };
 

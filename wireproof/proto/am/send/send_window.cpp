@@ -24,7 +24,7 @@ SendWindow::SendWindow(const Config& config, Channel channel, Buffers buffers)
       recovery_(config.recovery),
       saved_(std::move(buffers.saved)),
       bytes_(std::move(buffers.bytes)),
-      in_flight_(std::move(buffers.in_flight), config.congestion == Congestion::on),
+      in_flight_(std::move(buffers.in_flight), config.congestion != Congestion::off),
       lost_(std::move(buffers.lost)),
       there_(std::move(buffers.there)),
       round_sent_(std::move(buffers.round_sent)) {

@@ -119,6 +119,8 @@ public:
     void asked(Instant now) {
         if (in_flight_.counted()) in_flight_.asked(now, cursor_);
     }
+    /// See PacketsInFlight::ask_again().
+    void ask_again() { in_flight_.ask_again(cursor_); }
     /// The number that a question carries. It asks for the packets before this number. Those after
     /// it may still have to leave again in this round.
     std::uint32_t behind_latest() const {

@@ -19,7 +19,7 @@ Config row_config(Config config) {
 
 std::vector<Config> row_configs() {
     Config counted = row_config(bare());
-    counted.congestion = Congestion::on;
+    counted.congestion = Congestion::by_loss;
     return {row_config(bare()), row_config(sp2()), counted};
 }
 

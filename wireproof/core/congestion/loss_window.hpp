@@ -16,17 +16,17 @@
 #include "wireproof/base/instant.hpp"
 #include "wireproof/core/fingerprint.hpp"
 
-namespace wireproof {
+namespace wireproof::congestion {
 
 /// A regular value without a clock. All counts are in packets.
-class CongestionWindow {
+class LossWindow {
 public:
     struct Config {
         std::uint32_t start = 10;
         std::uint32_t most = 1024;  // the window never grows beyond this
     };
 
-    explicit CongestionWindow(Config config)
+    explicit LossWindow(Config config)
         : config_(config), packets_(config.start), threshold_(config.most) {}
 
     std::uint32_t packets() const { return packets_; }
@@ -34,9 +34,9 @@ public:
     /// grows again after a silence.
     bool is_starting() const { return packets_ < threshold_; }
 
-    /// The peer acknowledged `packets`. `most_under_way` is the largest number in flight during the
+    /// The peer acknowledged `packets`. `most_in_flight` is the largest number in flight during the
     /// last round trip. If the flow uses at most half of the window, the window does not grow.
-    void on_arrived(std::uint32_t packets, std::uint32_t most_under_way);
+    void on_arrived(Instant now, std::uint32_t packets, std::uint32_t most_in_flight);
     void on_lost(Instant now, std::uint32_t packets);
     /// `packets` were lost, and the receiver says that it had no room for them.
     void on_overrun(Instant now, std::uint32_t packets);
@@ -75,4 +75,4 @@ private:
     std::uint32_t lost_ = 0;
 };
 
-}  // namespace wireproof
+}  // namespace wireproof::congestion

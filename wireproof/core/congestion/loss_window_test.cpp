@@ -1,8 +1,8 @@
-#include "wireproof/core/congestion_window.hpp"
+#include "wireproof/core/congestion/loss_window.hpp"
 
 #include <gtest/gtest.h>
 
-namespace wireproof {
+namespace wireproof::congestion {
 namespace {
 
 constexpr Duration rtt = Duration::milliseconds(4);
@@ -12,56 +12,56 @@ Instant at(std::int64_t milliseconds) {
 }
 
 // A window that has met a full queue at a hundred packets.
-CongestionWindow grown_up() {
-    CongestionWindow window({.start = 100});
+LossWindow grown_up() {
+    LossWindow window({.start = 100});
     window.on_rtt(at(0), rtt);
     window.on_rtt(at(1), rtt * 3);
     return window;
 }
 
-void calm(CongestionWindow& window) {
+void calm(LossWindow& window) {
     for (int i = 0; i < 40; ++i) window.on_rtt(at(2), rtt);
 }
 
-TEST(CongestionWindow, DoublesEachRoundTripUntilTheLoopGrows) {
-    CongestionWindow window({.start = 10});
+TEST(LossWindow, DoublesEachRoundTripUntilTheLoopGrows) {
+    LossWindow window({.start = 10});
     window.on_rtt(at(0), rtt);
-    window.on_arrived(10, 10);
+    window.on_arrived(at(2), 10, 10);
     EXPECT_EQ(window.packets(), 20u);
     window.on_rtt(at(4), rtt);
-    window.on_arrived(20, 20);
+    window.on_arrived(at(2), 20, 20);
     EXPECT_EQ(window.packets(), 40u);
     EXPECT_TRUE(window.is_starting());
     window.on_rtt(at(8), rtt * 2);
     EXPECT_FALSE(window.is_starting());
-    window.on_arrived(40, 40);
+    window.on_arrived(at(2), 40, 40);
     EXPECT_EQ(window.packets(), 41u);
 }
 
-TEST(CongestionWindow, GrowsByOneARoundTripHoweverManyArriveAtOnce) {
-    CongestionWindow window = grown_up();
-    for (int i = 0; i < 10; ++i) window.on_arrived(10, 100);
+TEST(LossWindow, GrowsByOneARoundTripHoweverManyArriveAtOnce) {
+    LossWindow window = grown_up();
+    for (int i = 0; i < 10; ++i) window.on_arrived(at(2), 10, 100);
     EXPECT_EQ(window.packets(), 101u);
-    window.on_arrived(100, 100);
+    window.on_arrived(at(2), 100, 100);
     EXPECT_EQ(window.packets(), 101u);
-    window.on_arrived(1, 100);
+    window.on_arrived(at(2), 1, 100);
     EXPECT_EQ(window.packets(), 102u);
 }
 
-TEST(CongestionWindow, DoesNotGrowForAFlowThatDoesNotFillIt) {
-    CongestionWindow window({.start = 10});
-    for (int i = 0; i < 100; ++i) window.on_arrived(5, 5);
+TEST(LossWindow, DoesNotGrowForAFlowThatDoesNotFillIt) {
+    LossWindow window({.start = 10});
+    for (int i = 0; i < 100; ++i) window.on_arrived(at(2), 5, 5);
     EXPECT_EQ(window.packets(), 10u);
 }
 
-TEST(CongestionWindow, NeverGrowsBeyondItsMost) {
-    CongestionWindow window({.start = 10, .most = 30});
-    for (int i = 0; i < 100; ++i) window.on_arrived(30, 30);
+TEST(LossWindow, NeverGrowsBeyondItsMost) {
+    LossWindow window({.start = 10, .most = 30});
+    for (int i = 0; i < 100; ++i) window.on_arrived(at(2), 30, 30);
     EXPECT_EQ(window.packets(), 30u);
 }
 
-TEST(CongestionWindow, GivesBackHalfOnceARoundTripAndAHalfWhenTheQueueIsFull) {
-    CongestionWindow window = grown_up();
+TEST(LossWindow, GivesBackHalfOnceARoundTripAndAHalfWhenTheQueueIsFull) {
+    LossWindow window = grown_up();
     window.on_lost(at(2), 1);
     EXPECT_EQ(window.packets(), 50u);
     window.on_lost(at(3), 5);
@@ -71,8 +71,8 @@ TEST(CongestionWindow, GivesBackHalfOnceARoundTripAndAHalfWhenTheQueueIsFull) {
     EXPECT_EQ(window.packets(), 25u);
 }
 
-TEST(CongestionWindow, GivesBackOnlyWhatWasLostWhereTheLoopHasNotGrown) {
-    CongestionWindow window = grown_up();
+TEST(LossWindow, GivesBackOnlyWhatWasLostWhereTheLoopHasNotGrown) {
+    LossWindow window = grown_up();
     calm(window);
     ASSERT_FALSE(window.rtt_has_grown());
     window.on_lost(at(3), 1);
@@ -81,8 +81,8 @@ TEST(CongestionWindow, GivesBackOnlyWhatWasLostWhereTheLoopHasNotGrown) {
     EXPECT_EQ(window.packets(), 95u);
 }
 
-TEST(CongestionWindow, TakesALossOfAQuarterForAFullQueueWhateverTheLoop) {
-    CongestionWindow window = grown_up();
+TEST(LossWindow, TakesALossOfAQuarterForAFullQueueWhateverTheLoop) {
+    LossWindow window = grown_up();
     calm(window);
     window.on_lost(at(3), 20);
     EXPECT_EQ(window.packets(), 80u);
@@ -90,36 +90,36 @@ TEST(CongestionWindow, TakesALossOfAQuarterForAFullQueueWhateverTheLoop) {
     EXPECT_EQ(window.packets(), 50u);
 }
 
-TEST(CongestionWindow, LossAloneDoesNotEndTheStart) {
-    CongestionWindow window({.start = 40});
+TEST(LossWindow, LossAloneDoesNotEndTheStart) {
+    LossWindow window({.start = 40});
     window.on_rtt(at(0), rtt);
     window.on_lost(at(1), 1);
     EXPECT_EQ(window.packets(), 39u);
     EXPECT_TRUE(window.is_starting());
 }
 
-TEST(CongestionWindow, BeginsAnewAfterSilenceOfTwoLoops) {
-    CongestionWindow window = grown_up();
+TEST(LossWindow, BeginsAnewAfterSilenceOfTwoLoops) {
+    LossWindow window = grown_up();
     window.on_silence(Duration::milliseconds(11));
     EXPECT_EQ(window.packets(), 100u);
     window.on_silence(Duration::milliseconds(12));
     EXPECT_EQ(window.packets(), 1u);
-    window.on_arrived(1, 1);
+    window.on_arrived(at(2), 1, 1);
     EXPECT_EQ(window.packets(), 2u);
     EXPECT_TRUE(window.is_starting()) << "up to half of what it was";
-    for (std::uint32_t n = 2; n < 64; n *= 2) window.on_arrived(n, n);
+    for (std::uint32_t n = 2; n < 64; n *= 2) window.on_arrived(at(2), n, n);
     EXPECT_FALSE(window.is_starting());
 }
 
-TEST(CongestionWindow, AllowsTwoHoweverMuchIsLost) {
-    CongestionWindow window({.start = 10});
+TEST(LossWindow, AllowsTwoHoweverMuchIsLost) {
+    LossWindow window({.start = 10});
     for (int i = 0; i < 100; ++i) window.on_lost(at(100 * i), 10);
     EXPECT_EQ(window.packets(), 2u);
 }
 
 // A route that has become longer must not look like a full queue for ever.
-TEST(CongestionWindow, ForgetsALowestLoopOfLongAgo) {
-    CongestionWindow window({.start = 10});
+TEST(LossWindow, ForgetsALowestLoopOfLongAgo) {
+    LossWindow window({.start = 10});
     window.on_rtt(at(5'000), rtt);
     for (int i = 0; i < 100; ++i) window.on_rtt(at(5'001 + i), rtt * 2);
     EXPECT_TRUE(window.rtt_has_grown());
@@ -129,31 +129,31 @@ TEST(CongestionWindow, ForgetsALowestLoopOfLongAgo) {
     EXPECT_FALSE(window.rtt_has_grown());
 }
 
-TEST(CongestionWindow, WhatItKnowsIsInItsFingerprint) {
-    const auto print = [](const CongestionWindow& window) {
+TEST(LossWindow, WhatItKnowsIsInItsFingerprint) {
+    const auto print = [](const LossWindow& window) {
         Fingerprint sink;
         window.fingerprint(at(20), sink);
         return sink.value();
     };
-    const CongestionWindow window = grown_up();
-    CongestionWindow other = window;
+    const LossWindow window = grown_up();
+    LossWindow other = window;
     EXPECT_EQ(print(window), print(other));
-    other.on_arrived(1, 100);
+    other.on_arrived(at(2), 1, 100);
     EXPECT_NE(print(window), print(other));
     other = window;
     other.on_lost(at(19), 1);
     EXPECT_NE(print(window), print(other));
 }
 
-TEST(CongestionWindow, WhenItAllHappenedIsNotInItsFingerprint) {
-    const auto print = [](const CongestionWindow& window, Instant now) {
+TEST(LossWindow, WhenItAllHappenedIsNotInItsFingerprint) {
+    const auto print = [](const LossWindow& window, Instant now) {
         Fingerprint sink;
         window.fingerprint(now, sink);
         return sink.value();
     };
-    CongestionWindow window({.start = 10});
+    LossWindow window({.start = 10});
     EXPECT_EQ(print(window, at(1)), print(window, at(7'000))) << "nothing was measured yet";
-    CongestionWindow later = window;
+    LossWindow later = window;
     window.on_rtt(at(1), rtt);
     later.on_rtt(at(7'000), rtt);
     EXPECT_EQ(print(window, at(3)), print(later, at(7'002)));
@@ -162,8 +162,8 @@ TEST(CongestionWindow, WhenItAllHappenedIsNotInItsFingerprint) {
 }
 
 // A receiver without room counts as a full queue, even if the round trip is short.
-TEST(CongestionWindow, AnOverrunTakesHalfOnceInARoundTripAndAHalf) {
-    CongestionWindow window({.start = 100, .most = 1000});
+TEST(LossWindow, AnOverrunTakesHalfOnceInARoundTripAndAHalf) {
+    LossWindow window({.start = 100, .most = 1000});
     Instant now = Instant() + rtt;
     window.on_rtt(now, rtt);
     ASSERT_FALSE(window.rtt_has_grown());
@@ -178,8 +178,8 @@ TEST(CongestionWindow, AnOverrunTakesHalfOnceInARoundTripAndAHalf) {
 
 // Without congestion control, the round trip is not measured. Many NACKs may still report one
 // overrun.
-TEST(CongestionWindow, AnOverrunTakesHalfOnceThoughNoLoopIsKnown) {
-    CongestionWindow window({.start = 1000, .most = 1024});
+TEST(LossWindow, AnOverrunTakesHalfOnceThoughNoLoopIsKnown) {
+    LossWindow window({.start = 1000, .most = 1024});
     const Instant now = Instant() + rtt;
     for (int i = 0; i < 9; ++i) window.on_overrun(now + Duration::microseconds(i), 1);
     EXPECT_EQ(window.packets(), 500U);
@@ -188,4 +188,4 @@ TEST(CongestionWindow, AnOverrunTakesHalfOnceThoughNoLoopIsKnown) {
 }
 
 }  // namespace
-}  // namespace wireproof
+}  // namespace wireproof::congestion

@@ -8,7 +8,7 @@
 
 #include "wireproof/sim/cable.hpp"
 
-namespace wireproof {
+namespace wireproof::lab {
 
 class SharedLink;
 
@@ -41,9 +41,12 @@ public:
         return *flows_.back().flow;
     }
 
+    /// The bottleneck: from the senders to the receivers.
     sim::Cable& there() { return there_; }
     sim::Cable& back() { return back_; }
     Instant now() const { return now_; }
+    /// Bytes in the queue of the bottleneck.
+    double queued() const { return there_.queued(now_); }
 
     void run_until(Instant end) {
         while (true) {
@@ -88,10 +91,13 @@ private:
         cable.latency = Duration(config.round_trip.picoseconds() / 2);
         cable.bytes_per_second = is_bottleneck ? config.bytes_per_second : 0;
         cable.queue_max = is_bottleneck ? config.queue : 0;
+        cable.in_flight_max = 1 << 16;  // the queue of a long and fast path
         if (is_bottleneck) cable.faults.loss = config.loss;
         // Without jitter, a sender that sends one packet for each answer would always find the free
-        // place that its last packet has left in the queue.
-        if (!is_bottleneck) cable.jitter = Duration::microseconds(200);
+        // place that its last packet has left in the queue. The jitter is about two packets long, so
+        // that few answers overtake others.
+        const double packet = 1'500 / static_cast<double>(config.bytes_per_second);
+        if (!is_bottleneck) cable.jitter = Duration::from_seconds(1.7 * packet);
         return cable;
     }
 
@@ -120,4 +126,4 @@ private:
     Instant now_;
 };
 
-}  // namespace wireproof
+}  // namespace wireproof::lab

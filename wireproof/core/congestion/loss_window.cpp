@@ -1,8 +1,8 @@
-#include "wireproof/core/congestion_window.hpp"
+#include "wireproof/core/congestion/loss_window.hpp"
 
 #include <algorithm>
 
-namespace wireproof {
+namespace wireproof::congestion {
 namespace {
 
 // A busy host may add this much to a round trip. It says nothing about the path.
@@ -19,8 +19,8 @@ Duration part(Duration whole, std::int64_t divisor) {
 
 }  // namespace
 
-void CongestionWindow::on_arrived(std::uint32_t packets, std::uint32_t most_under_way) {
-    if (most_under_way * 2 <= packets_) return;
+void LossWindow::on_arrived(Instant /*now*/, std::uint32_t packets, std::uint32_t most_in_flight) {
+    if (most_in_flight * 2 <= packets_) return;
     if (is_starting()) {
         packets_ = std::min(packets_ + packets, config_.most);
         return;
@@ -32,15 +32,15 @@ void CongestionWindow::on_arrived(std::uint32_t packets, std::uint32_t most_unde
     }
 }
 
-void CongestionWindow::on_lost(Instant now, std::uint32_t packets) {
+void LossWindow::on_lost(Instant now, std::uint32_t packets) {
     lose(now, packets, false);
 }
 
-void CongestionWindow::on_overrun(Instant now, std::uint32_t packets) {
+void LossWindow::on_overrun(Instant now, std::uint32_t packets) {
     lose(now, packets, true);
 }
 
-void CongestionWindow::lose(Instant now, std::uint32_t packets, bool no_room) {
+void LossWindow::lose(Instant now, std::uint32_t packets, bool no_room) {
     const Duration rtt = recent_ == Duration() ? unmeasured_rtt : recent_;
     if (!losing_ || now - losing_since_ >= rtt + part(rtt, 2)) {
         losing_ = true;
@@ -60,7 +60,7 @@ void CongestionWindow::lose(Instant now, std::uint32_t packets, bool no_room) {
     if (full || !starting) threshold_ = std::min(threshold_, packets_);
 }
 
-void CongestionWindow::on_rtt(Instant now, Duration rtt) {
+void LossWindow::on_rtt(Instant now, Duration rtt) {
     const bool first = recent_ == Duration();
     if (first || now - period_since_ >= period) {
         period_since_ = now;
@@ -72,7 +72,7 @@ void CongestionWindow::on_rtt(Instant now, Duration rtt) {
     if (is_starting() && rtt_has_grown()) threshold_ = packets_;
 }
 
-void CongestionWindow::on_silence(Duration silence) {
+void LossWindow::on_silence(Duration silence) {
     const Duration patience = recent_ == Duration() ? first_patience : recent_ * 2;
     if (silence < patience || packets_ == 1) return;
     threshold_ = std::max(least, packets_ / 2);
@@ -80,12 +80,12 @@ void CongestionWindow::on_silence(Duration silence) {
     credit_ = 0;
 }
 
-bool CongestionWindow::rtt_has_grown() const {
+bool LossWindow::rtt_has_grown() const {
     if (recent_ == Duration()) return false;
     return recent_ > lowest() + part(lowest(), 8) + host_noise;
 }
 
-void CongestionWindow::fingerprint(Instant now, Fingerprint& sink) const {
+void LossWindow::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(packets_);
     sink.add(threshold_);
     sink.add(credit_);
@@ -103,4 +103,4 @@ void CongestionWindow::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(lost_);
 }
 
-}  // namespace wireproof
+}  // namespace wireproof::congestion
