@@ -95,9 +95,9 @@ TEST(AmEndpoint, ANodeAloneRegistersMemoryForNoPeer) {
 TEST(AmEndpoint, ControlsCongestionWhereItIsToldButNotOfItselfOnLoopback) {
     using Control = CongestionControl;
     using Algorithm = CongestionAlgorithm;
-    for (const auto [wanted, algorithm] : {std::pair{Control::between_hosts, Algorithm::by_loss},
-                                           std::pair{Control::always, Algorithm::by_loss},
-                                           std::pair{Control::always, Algorithm::by_path}}) {
+    for (const auto& [wanted, algorithm] : {std::pair{Control::between_hosts, Algorithm::by_loss},
+                                            std::pair{Control::always, Algorithm::by_loss},
+                                            std::pair{Control::always, Algorithm::by_path}}) {
         Options options = options_for(2);
         options.congestion_control = wanted;
         options.congestion_algorithm = algorithm;
