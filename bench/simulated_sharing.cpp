@@ -107,9 +107,9 @@ int main(int argc, char** argv) {
          {std::pair{"loss", am::Congestion::by_loss}, std::pair{"path", am::Congestion::by_path}}) {
         if (argc == 2 && std::strcmp(argv[1], name) != 0) continue;
         std::printf("congestion control by %s\n", name);
-        for (const std::uint64_t megabits : {100, 1'000}) {
+        for (const std::uint64_t megabits : {100U, 1'000U}) {
             for (const std::int64_t milliseconds : {2, 20}) {
-                for (const std::size_t round_trips : {1, 10}) {
+                for (const std::size_t round_trips : {1U, 10U}) {
                     for (const Row& row : rows) {
                         print({megabits, milliseconds, round_trips}, row, congestion);
                     }
