@@ -316,12 +316,11 @@ void add_path(CLI::App& verb, PerfVerb& perf) {
         verb.add_option("--memory", perf.memory, "of stores and gets on shm: shared or private")
             ->type_name("KIND")
             ->capture_default_str();
-    CLI::Option* const congestion =
-        verb.add_option("--congestion", perf.congestion,
-                        "control on udp: off, by loss or by path;\n"
-                        "auto: by loss between hosts; on: by loss")
-            ->type_name("KIND")
-            ->capture_default_str();
+    CLI::Option* const congestion = verb.add_option("--congestion", perf.congestion,
+                                                    "control on udp: off, by loss or by path;\n"
+                                                    "auto: by loss between hosts; on: by loss")
+                                        ->type_name("KIND")
+                                        ->capture_default_str();
     CLI::Option* const trust = verb.add_flag("--trust-payload", plan.trust_payload,
                                              "on udp: no CRC of the bytes of stores and gets;\n"
                                              "at both ends");

@@ -31,7 +31,7 @@ struct PerfPlan {
     std::string listen;
     // Congestion control on udp; unset: by_loss between hosts, else off.
     std::optional<am::Congestion> congestion;
-    bool trust_payload = false;      // payload of stores and gets on udp
+    bool trust_payload = false;  // payload of stores and gets on udp
     std::uint64_t seed = 0;
     double slice_seconds = 0.1;
     int rounds = 7;

@@ -94,8 +94,8 @@ private:
         cable.in_flight_max = 1 << 16;  // the queue of a long and fast path
         if (is_bottleneck) cable.faults.loss = config.loss;
         // Without jitter, a sender that sends one packet for each answer would always find the free
-        // place that its last packet has left in the queue. The jitter is about two packets long, so
-        // that few answers overtake others.
+        // place that its last packet has left in the queue. The jitter is about two packets long,
+        // so that few answers overtake others.
         const double packet = 1'500 / static_cast<double>(config.bytes_per_second);
         if (!is_bottleneck) cable.jitter = Duration::from_seconds(1.7 * packet);
         return cable;

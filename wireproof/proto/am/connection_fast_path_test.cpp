@@ -112,7 +112,8 @@ TEST(AmFastPath, LivesAsAnyOtherThatIsMeddledWith) {
 
 TEST(AmFastPath, LivesAsAnyOtherWithCongestionControl) {
     Config config = tight(Config::ethernet());
-    config.congestion = Congestion::by_loss;  // packets in flight are counted: the fast path is closed
+    config.congestion =
+        Congestion::by_loss;  // packets in flight are counted: the fast path is closed
     live_each_way(config, {.unusual = 0.02, .meddles = 0.1}, 0);
     live_each_way(config, {.bad = 0.02, .unusual = 0.02}, 0);
 }
