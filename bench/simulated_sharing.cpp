@@ -24,7 +24,6 @@ struct Link {
     std::uint64_t megabits = 100;
     std::int64_t milliseconds = 2;
     std::size_t round_trips = 1;  // that the queue holds
-    double loss = 0;
 };
 
 struct Flow {

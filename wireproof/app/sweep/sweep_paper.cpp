@@ -70,7 +70,7 @@ std::string paper_json(const SweepPaper& result, std::uint64_t seed) {
                     {"simulated", c.simulated.bit_error},
                     {"standard_error", c.simulated.standard_error}};
     };
-    Json json = {{"schema", "wireproof.sweep.paper/1"}, {"seed", seed}};
+    Json json = {{"schema", "wireproof.sweep.paper/2"}, {"seed", seed}};
     json["crossovers"] = {{"printed", paper::printed_crossover},
                           {"recomputed", result.recomputed},
                           {"costs_corrected", crossover(result.costs_corrected)},

@@ -12,6 +12,7 @@
 //     a flow never stalls because of its Control.
 #pragma once
 
+#include <cstdint>
 #include <variant>
 
 #include "wireproof/core/congestion/loss_window.hpp"
@@ -27,13 +28,7 @@ enum class Algorithm : std::uint8_t {
 /// A regular value. All counts are in packets.
 class Control {
 public:
-    /// `start`: of a path about which nothing is known. The window never grows beyond `most`.
-    struct Config {
-        std::uint32_t start = 10;
-        std::uint32_t most = 1024;
-    };
-
-    explicit Control(Algorithm algorithm, Config config) : state_(made(algorithm, config)) {}
+    explicit Control(Algorithm algorithm, Limits limits) : state_(made(algorithm, limits)) {}
 
     /// How many may be in flight.
     std::uint32_t packets() const {
@@ -70,11 +65,9 @@ public:
 private:
     using State = std::variant<LossWindow, PathModel>;
 
-    static State made(Algorithm algorithm, Config config) {
-        if (algorithm == Algorithm::path) {
-            return PathModel({.start = config.start, .most = config.most});
-        }
-        return LossWindow({.start = config.start, .most = config.most});
+    static State made(Algorithm algorithm, Limits limits) {
+        if (algorithm == Algorithm::path) return PathModel(limits);
+        return LossWindow(limits);
     }
 
     State state_;

@@ -57,7 +57,7 @@ void CubicGrowth::on_arrived(Instant now, std::uint32_t packets, Duration rtt) {
 }
 
 void CubicGrowth::on_lost(Instant now, Duration rtt) {
-    if (now - since_ <= rtt && since_ != Instant()) return;
+    if (now - since_ <= rtt) return;
     // Fast convergence: a flow that shrinks leaves room for one that grows.
     before_ = window_ < before_ ? window_ * 7 / 8 : window_;
     window_ = std::max(least, window_ * 3 / 4);

@@ -29,7 +29,6 @@ private:
     static constexpr std::uint64_t least = 2 * one;
 
     std::uint64_t cubic(Duration since_loss) const;
-    void begin_epoch(Instant now);
 
     std::uint64_t most_;
     std::uint64_t window_;

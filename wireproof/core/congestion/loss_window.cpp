@@ -22,13 +22,13 @@ Duration part(Duration whole, std::int64_t divisor) {
 void LossWindow::on_arrived(Instant /*now*/, std::uint32_t packets, std::uint32_t most_in_flight) {
     if (most_in_flight * 2 <= packets_) return;
     if (is_starting()) {
-        packets_ = std::min(packets_ + packets, config_.most);
+        packets_ = std::min(packets_ + packets, limits_.most);
         return;
     }
     credit_ += packets;
     while (credit_ >= packets_) {
         credit_ -= packets_;
-        packets_ = std::min(packets_ + 1, config_.most);
+        packets_ = std::min(packets_ + 1, limits_.most);
     }
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "wireproof/base/instant.hpp"
+#include "wireproof/core/congestion/limits.hpp"
 #include "wireproof/core/fingerprint.hpp"
 
 namespace wireproof::congestion {
@@ -21,13 +22,8 @@ namespace wireproof::congestion {
 /// A regular value without a clock. All counts are in packets.
 class LossWindow {
 public:
-    struct Config {
-        std::uint32_t start = 10;
-        std::uint32_t most = 1024;  // the window never grows beyond this
-    };
-
-    explicit LossWindow(Config config)
-        : config_(config), packets_(config.start), threshold_(config.most) {}
+    explicit LossWindow(Limits limits)
+        : limits_(limits), packets_(limits.start), threshold_(limits.most) {}
 
     std::uint32_t packets() const { return packets_; }
     /// The window doubles each round trip: it has not met a full queue or heavy loss yet, or it
@@ -57,7 +53,7 @@ private:
     void lose(Instant now, std::uint32_t packets, bool no_room);
     Duration lowest() const { return lowest_ < lowest_before_ ? lowest_ : lowest_before_; }
 
-    Config config_;
+    Limits limits_;
     std::uint32_t packets_;
     std::uint32_t threshold_;   // below it, the window doubles each round trip
     std::uint32_t credit_ = 0;  // arrived since the window last grew by one

@@ -6,7 +6,7 @@
 namespace wireproof::congestion {
 namespace {
 
-// The figures below come from the simulations of lab/sharing.
+// Simulations showed which of these figures are good (bench/simulated_sharing).
 constexpr Duration lowest_period = Duration::milliseconds(5'000);
 constexpr Duration rate_period = Duration::milliseconds(10);  // and at least so many rounds:
 constexpr std::uint32_t rate_rounds = 5;
@@ -42,7 +42,7 @@ void PathModel::on_arrived(Instant now, std::uint32_t packets, std::uint32_t mos
     if (most_in_flight * 2 <= packets_) return;
     round_.limited = true;
     if (phase_ == Phase::starting) {
-        packets_ = std::min(packets_ + packets, config_.most);
+        packets_ = std::min(packets_ + packets, limits_.most);
     } else if (phase_ == Phase::competing && !looks_) {
         growth_->on_arrived(now, packets, recent_);
         packets_ = growth_->packets();
@@ -91,7 +91,7 @@ void PathModel::on_rtt(Instant now, Duration rtt) {
 void PathModel::on_silence(Duration silence) {
     const Duration patience = is_measured() ? recent_ * 2 : first_patience;
     if (silence < patience || packets_ == 1) return;
-    *this = PathModel({.start = 1, .most = config_.most});
+    *this = PathModel({.start = 1, .most = limits_.most});
 }
 
 void PathModel::end_round(Instant now) {
@@ -140,7 +140,7 @@ void PathModel::end_steady_round(Instant now, const Round& round) {
     highs_ = (highs_ << 1 | (is_high(round.shortest) ? 1U : 0U)) & watched;
     if (std::popcount(highs_) >= high_rounds) {
         phase_ = Phase::competing;
-        growth_.emplace(now, packets_, config_.most);
+        growth_.emplace(now, packets_, limits_.most);
         rounds_ = low_rounds_ = 0;
         looks_ = false;
         return;
@@ -148,7 +148,7 @@ void PathModel::end_steady_round(Instant now, const Round& round) {
     if (is_heavy(round)) return halve();
     target_ = window_of_model();
     if (rounds_ % probe_rounds == 0) {
-        target_ = std::min(target_ + in_time(lowest()) / 4, config_.most);
+        target_ = std::min(target_ + in_time(lowest()) / 4, limits_.most);
     } else if (rounds_ % probe_rounds == 1) {
         target_ = std::max(least, in_time(lowest()) / 2);
     }
@@ -165,7 +165,7 @@ void PathModel::end_competing_round(const Round& round) {
         if (rounds_ < compete_rounds) return;
         looks_ = true;
         rounds_ = 0;
-        packets_ = std::clamp(in_time(lowest()), least, config_.most);
+        packets_ = std::clamp(in_time(lowest()), least, limits_.most);
         return;
     }
     if (!is_high(round.shortest)) return become_steady();
@@ -195,7 +195,7 @@ std::uint32_t PathModel::in_time(Duration time) const {
     const auto parts = static_cast<std::uint64_t>(time.nanoseconds() / 100);
     const std::uint64_t in_1000 = std::min<std::uint64_t>(rate(), 10'000'000'000) * parts;
     return static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(in_1000 / part_of_second / 1'000, config_.most));
+        std::min<std::uint64_t>(in_1000 / part_of_second / 1'000, limits_.most));
 }
 
 std::uint32_t PathModel::in_queue() const {
@@ -211,7 +211,7 @@ Duration PathModel::own_queue() const {
 }
 
 std::uint32_t PathModel::window_of_model() const {
-    return std::clamp(in_time(lowest()) + in_queue(), least, config_.most);
+    return std::clamp(in_time(lowest()) + in_queue(), least, limits_.most);
 }
 
 bool PathModel::is_high(Duration rtt) const {

@@ -27,6 +27,7 @@
 
 #include "wireproof/base/instant.hpp"
 #include "wireproof/core/congestion/cubic_growth.hpp"
+#include "wireproof/core/congestion/limits.hpp"
 #include "wireproof/core/fingerprint.hpp"
 
 namespace wireproof::congestion {
@@ -36,12 +37,7 @@ class PathModel {
 public:
     enum class Phase : std::uint8_t { starting, steady, competing };
 
-    struct Config {
-        std::uint32_t start = 10;
-        std::uint32_t most = 1024;  // the window never grows beyond this
-    };
-
-    explicit PathModel(Config config) : config_(config), packets_(config.start) {}
+    explicit PathModel(Limits limits) : limits_(limits), packets_(limits.start) {}
 
     std::uint32_t packets() const { return packets_; }
     Phase phase() const { return phase_; }
@@ -93,7 +89,7 @@ private:
     bool is_low(Duration rtt) const;
     static bool is_heavy(const Round& round);
 
-    Config config_;
+    Limits limits_;
     std::uint32_t packets_;
     Phase phase_ = Phase::starting;
 

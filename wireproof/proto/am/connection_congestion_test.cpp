@@ -6,7 +6,7 @@
 namespace wireproof::am::test {
 namespace {
 
-constexpr std::size_t start = congestion::Control::Config().start;
+constexpr std::size_t start = congestion::Limits().start;
 
 Config on_a_shared_path() {
     Config config = bare();
