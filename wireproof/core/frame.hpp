@@ -32,6 +32,8 @@ struct RxFrame {
     std::size_t lent_at = 0;
     /// This host had no room for frames that came before this one, from any peer.
     bool after_overrun = false;
+    /// A router marked the frame instead of dropping it, because its queue is long (ECN, RFC 3168).
+    bool marked = false;
 
     std::size_t size() const { return bytes.size() + lent.size(); }
 };

@@ -5,7 +5,7 @@
 // The contract:
 //   - The engine asks the receiver for an answer several times in each round trip, and calls in
 //     this order for each answer: on_rtt() if the answer measures a round trip, then on_arrived(),
-//     then on_overrun() or on_lost().
+//     then on_marked(), then on_overrun() or on_lost().
 //   - `now` never goes back. A Control has no clock, no thread and no random source: equal calls
 //     have equal results.
 //   - packets() is at least 1 after each call. If packets arrive again, it becomes 2 or more:
@@ -16,6 +16,7 @@
 #include <variant>
 
 #include "wireproof/core/congestion/loss_window.hpp"
+#include "wireproof/core/congestion/pacer.hpp"
 #include "wireproof/core/congestion/path_model.hpp"
 
 namespace wireproof::congestion {
@@ -34,6 +35,14 @@ public:
     std::uint32_t packets() const {
         return std::visit([](const auto& state) { return state.packets(); }, state_);
     }
+    /// How many new packets may leave in what time.
+    Burst burst() const {
+        return std::visit(
+            [](const auto& state) {
+                return burst_of(state.packets(), state.rtt(), state.is_starting());
+            },
+            state_);
+    }
     /// The peer acknowledged `packets`. `most_in_flight` is the largest number in flight during the
     /// last round trip. If the flow uses at most half of the window, the window does not grow.
     void on_arrived(Instant now, std::uint32_t packets, std::uint32_t most_in_flight) {
@@ -42,6 +51,10 @@ public:
     /// `packets` are known to be lost.
     void on_lost(Instant now, std::uint32_t packets) {
         std::visit([&](auto& state) { state.on_lost(now, packets); }, state_);
+    }
+    /// `packets` arrived, but a router marked them because its queue is long (ECN, RFC 3168).
+    void on_marked(Instant now, std::uint32_t packets) {
+        std::visit([&](auto& state) { state.on_marked(now, packets); }, state_);
     }
     /// `packets` were lost, and the receiver says that it had no room for them.
     void on_overrun(Instant now, std::uint32_t packets) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 namespace wireproof::congestion {
@@ -22,13 +23,14 @@ struct Flow {
     }
 };
 
-constexpr std::array<void (*)(Flow&), 8> events = {
+constexpr std::array<void (*)(Flow&), 9> events = {
     [](Flow& flow) { flow.answer(Duration::milliseconds(1), flow.control.packets(), 0); },
     [](Flow& flow) { flow.answer(Duration::milliseconds(40), flow.control.packets(), 0); },
     [](Flow& flow) { flow.answer(Duration::milliseconds(1), 1, 1); },
     [](Flow& flow) { flow.answer(Duration::milliseconds(40), 0, flow.control.packets()); },
     [](Flow& flow) { flow.control.on_lost(flow.now, 1); },  // no answer has measured anything
     [](Flow& flow) { flow.control.on_overrun(flow.now, flow.control.packets()); },
+    [](Flow& flow) { flow.control.on_marked(flow.now, 1); },
     [](Flow& flow) { flow.control.on_silence(Duration::milliseconds(500)); },
     [](Flow& flow) { flow.pass(Duration::milliseconds(20'000)); },
 };
@@ -41,6 +43,7 @@ struct Search {
         ++states;
         ASSERT_GE(flow.control.packets(), 1U);
         ASSERT_LE(flow.control.packets(), 64U);
+        ASSERT_TRUE(!flow.control.burst().limits() || flow.control.burst().packets > 0);
         Flow later = flow;
         for (int i = 0; i < 4; ++i) later.answer(Duration::milliseconds(1), 1, 0);
         ASSERT_GE(later.control.packets(), 2U);
@@ -67,6 +70,33 @@ TEST(CongestionControl, NeverStallsWhateverHappens) {
     }
 }
 
+// Without a limit on a short path; else the window and a quarter, in eight parts.
+TEST(CongestionControl, SpreadsTheWindowOverARoundTripOfAMillisecondOrMore) {
+    for (const Algorithm algorithm : {Algorithm::loss, Algorithm::path}) {
+        for (const std::int64_t rtt : {0, 999, 1'000, 2'000, 40'000}) {
+            Control control(algorithm, {.start = 160, .most = 160});
+            if (rtt > 0)
+                control.on_rtt(Instant() + Duration::milliseconds(1), Duration::microseconds(rtt));
+            control.on_marked(Instant() + Duration::milliseconds(1), 1);  // ends the start
+            const Burst burst = control.burst();
+            ASSERT_EQ(burst.limits(), rtt >= 1'000) << rtt;
+            if (rtt < 1'000) continue;
+            EXPECT_EQ(burst.interval, Duration::microseconds(std::max<std::int64_t>(rtt / 8, 250)));
+            const double window = control.packets();
+            const double rate = burst.packets / burst.interval.seconds();
+            EXPECT_NEAR(rate, window * 1.25 / (static_cast<double>(rtt) / 1e6),
+                        0.1 * rate + 2 / burst.interval.seconds());
+        }
+    }
+}
+
+TEST(CongestionControl, SpreadsTwoWindowsWhileTheWindowDoubles) {
+    Control control(Algorithm::loss, {.start = 160, .most = 1000});
+    control.on_rtt(Instant() + Duration::milliseconds(1), Duration::milliseconds(8));
+    EXPECT_EQ(control.burst().packets, 40U);
+    EXPECT_EQ(control.burst().interval, Duration::milliseconds(1));
+}
+
 TEST(CongestionControl, EqualCallsHaveEqualFingerprints) {
     for (const Algorithm algorithm : {Algorithm::loss, Algorithm::path}) {
         Flow a{.control = Control(algorithm, {})};
@@ -77,8 +107,8 @@ TEST(CongestionControl, EqualCallsHaveEqualFingerprints) {
             return sink.value();
         };
         for (int i = 0; i < 100; ++i) {
-            events[static_cast<std::size_t>(i * 7 % 8)](a);
-            events[static_cast<std::size_t>(i * 7 % 8)](b);
+            events[static_cast<std::size_t>(i * 7 % 9)](a);
+            events[static_cast<std::size_t>(i * 7 % 9)](b);
             ASSERT_EQ(print(a), print(b));
         }
         a.control.on_lost(a.now, 1);

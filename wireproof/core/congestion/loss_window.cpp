@@ -36,11 +36,16 @@ void LossWindow::on_lost(Instant now, std::uint32_t packets) {
     lose(now, packets, false);
 }
 
+// RFC 3168: a mark stands for a loss by a full queue.
+void LossWindow::on_marked(Instant now, std::uint32_t packets) {
+    lose(now, packets, true);
+}
+
 void LossWindow::on_overrun(Instant now, std::uint32_t packets) {
     lose(now, packets, true);
 }
 
-void LossWindow::lose(Instant now, std::uint32_t packets, bool no_room) {
+void LossWindow::lose(Instant now, std::uint32_t packets, bool queue_full) {
     const Duration rtt = recent_ == Duration() ? unmeasured_rtt : recent_;
     if (!losing_ || now - losing_since_ >= rtt + part(rtt, 2)) {
         losing_ = true;
@@ -51,7 +56,7 @@ void LossWindow::lose(Instant now, std::uint32_t packets, bool no_room) {
     lost_ += packets;
     const bool starting = is_starting();
     const std::uint32_t floor = std::max(least, before_losing_ / 2);
-    const bool full = no_room || rtt_has_grown() || lost_ * 4 > before_losing_;
+    const bool full = queue_full || rtt_has_grown() || lost_ * 4 > before_losing_;
     if (full) {
         packets_ = std::min(packets_, floor);
     } else if (packets_ > floor) {

@@ -3,8 +3,8 @@
 // share it. When packets are lost, the window shrinks. How much it shrinks depends on whether the
 // queue of the path seems to be full:
 //
-//      round trip has grown, or a quarter      to half, once in one and a half round trips
-//      of the packets was lost
+//      round trip has grown, a router marked   to half, once in one and a half round trips
+//      packets, or a quarter was lost
 //      otherwise                               by the number of lost packets, at most to half
 //
 // On a path that loses one packet in a hundred without a full queue, the window therefore stays at
@@ -34,6 +34,8 @@ public:
     /// last round trip. If the flow uses at most half of the window, the window does not grow.
     void on_arrived(Instant now, std::uint32_t packets, std::uint32_t most_in_flight);
     void on_lost(Instant now, std::uint32_t packets);
+    /// `packets` arrived with a mark of a router (ECN).
+    void on_marked(Instant now, std::uint32_t packets);
     /// `packets` were lost, and the receiver says that it had no room for them.
     void on_overrun(Instant now, std::uint32_t packets);
     /// `rtt` passed between a packet and its answer.
@@ -44,13 +46,15 @@ public:
 
     /// The round trip is much longer than the shortest one: packets wait in a queue.
     bool rtt_has_grown() const;
+    /// The smoothed round trip; zero: not measured.
+    Duration rtt() const { return recent_; }
 
     void fingerprint(Instant now, Fingerprint& sink) const;
 
 private:
     static constexpr std::uint32_t least = 2;  // after a loss; after a silence it is 1
 
-    void lose(Instant now, std::uint32_t packets, bool no_room);
+    void lose(Instant now, std::uint32_t packets, bool queue_full);
     Duration lowest() const { return lowest_ < lowest_before_ ? lowest_ : lowest_before_; }
 
     Limits limits_;

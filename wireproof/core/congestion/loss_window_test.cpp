@@ -161,6 +161,20 @@ TEST(LossWindow, WhenItAllHappenedIsNotInItsFingerprint) {
     EXPECT_EQ(print(window, at(6'000)), print(window, at(7'000))) << "it is over";
 }
 
+// RFC 3168: the sender answers a mark as it answers a loss by a full queue.
+TEST(LossWindow, AMarkTakesHalfOnceInARoundTripAndAHalf) {
+    LossWindow window({.start = 100, .most = 1000});
+    Instant now = Instant() + rtt;
+    window.on_rtt(now, rtt);
+    window.on_marked(now, 1);
+    EXPECT_EQ(window.packets(), 50U);
+    EXPECT_FALSE(window.is_starting());
+    window.on_marked(now + rtt, 3);
+    EXPECT_EQ(window.packets(), 50U);
+    window.on_marked(now + rtt * 2, 1);
+    EXPECT_EQ(window.packets(), 25U);
+}
+
 // A receiver without room counts as a full queue, even if the round trip is short.
 TEST(LossWindow, AnOverrunTakesHalfOnceInARoundTripAndAHalf) {
     LossWindow window({.start = 100, .most = 1000});

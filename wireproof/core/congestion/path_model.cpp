@@ -63,6 +63,19 @@ void PathModel::on_lost(Instant now, std::uint32_t packets) {
     }
 }
 
+// The queue is longer than a router wants it to be.
+void PathModel::on_marked(Instant now, std::uint32_t /*packets*/) {
+    round_.marked = true;
+    if (!is_measured()) {
+        halve();
+    } else if (phase_ == Phase::starting) {
+        become_steady();
+    } else if (phase_ == Phase::competing && !looks_) {
+        growth_->on_lost(now, recent_);
+        packets_ = growth_->packets();
+    }
+}
+
 // The receiver's host is the bottleneck, and it says so.
 void PathModel::on_overrun(Instant /*now*/, std::uint32_t packets) {
     round_.lost += packets;
@@ -100,7 +113,7 @@ void PathModel::end_round(Instant now) {
     learn_rate(now, round);
     ++rounds_;
     if (phase_ == Phase::starting) {
-        end_starting_round(round, is_high(round.shortest) || is_heavy(round));
+        end_starting_round(round, is_high(round) || is_heavy(round));
     } else if (phase_ == Phase::steady) {
         end_steady_round(now, round);
     } else {
@@ -137,7 +150,7 @@ void PathModel::end_starting_round(const Round& round, bool ends) {
 
 void PathModel::end_steady_round(Instant now, const Round& round) {
     constexpr std::uint64_t watched = (std::uint64_t{1} << watched_rounds) - 1;
-    highs_ = (highs_ << 1 | (is_high(round.shortest) ? 1U : 0U)) & watched;
+    highs_ = (highs_ << 1 | (is_high(round) ? 1U : 0U)) & watched;
     if (std::popcount(highs_) >= high_rounds) {
         phase_ = Phase::competing;
         growth_.emplace(now, packets_, limits_.most);
@@ -146,6 +159,10 @@ void PathModel::end_steady_round(Instant now, const Round& round) {
         return;
     }
     if (is_heavy(round)) return halve();
+    if (round.marked) {
+        packets_ = target_ = std::max(least, in_time(lowest()));
+        return;
+    }
     target_ = window_of_model();
     if (rounds_ % probe_rounds == 0) {
         target_ = std::min(target_ + in_time(lowest()) / 4, limits_.most);
@@ -158,7 +175,7 @@ void PathModel::end_steady_round(Instant now, const Round& round) {
 }
 
 void PathModel::end_competing_round(const Round& round) {
-    const bool low = is_low(round.shortest);
+    const bool low = !round.marked && is_low(round.shortest);
     low_rounds_ = low ? low_rounds_ + 1 : 0;
     if (low_rounds_ >= low_rounds_enough) return become_steady();
     if (!looks_) {
@@ -168,7 +185,7 @@ void PathModel::end_competing_round(const Round& round) {
         packets_ = std::clamp(in_time(lowest()), least, limits_.most);
         return;
     }
-    if (!is_high(round.shortest)) return become_steady();
+    if (!is_high(round)) return become_steady();
     if (rounds_ < look_rounds) return;
     looks_ = false;
     rounds_ = 0;
@@ -235,6 +252,7 @@ void PathModel::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(round_.lost);
     sink.add(round_.shortest);
     sink.add(round_.limited);
+    sink.add(round_.marked);
     sink.add(rounds_);
     sink.add(recent_);
     for (const Duration lowest : lowest_) sink.add(lowest);

@@ -41,10 +41,14 @@ public:
 
     std::uint32_t packets() const { return packets_; }
     Phase phase() const { return phase_; }
+    bool is_starting() const { return phase_ == Phase::starting; }
+    /// The smoothed round trip; zero: not measured.
+    Duration rtt() const { return recent_; }
 
     // The events are those of Control.
     void on_arrived(Instant now, std::uint32_t packets, std::uint32_t most_in_flight);
     void on_lost(Instant now, std::uint32_t packets);
+    void on_marked(Instant now, std::uint32_t packets);
     void on_overrun(Instant now, std::uint32_t packets);
     void on_rtt(Instant now, Duration rtt);
     void on_silence(Duration silence);
@@ -61,6 +65,7 @@ private:
         std::uint32_t lost = 0;
         Duration shortest = unmeasured;
         bool limited = false;  // the flow used more than half of the window
+        bool marked = false;   // a router marked packets
     };
 
     void end_round(Instant now);
@@ -85,6 +90,7 @@ private:
     std::uint32_t window_of_model() const;
     /// The queue is longer than flows of this kind make it.
     bool is_high(Duration rtt) const;
+    bool is_high(const Round& round) const { return round.marked || is_high(round.shortest); }
     /// The queue is not longer than that of this flow alone.
     bool is_low(Duration rtt) const;
     static bool is_heavy(const Round& round);

@@ -148,6 +148,41 @@ TEST(PathModel, CompetesOnAfterALookAtAFullQueue) {
     EXPECT_EQ(model.phase(), Phase::competing);
 }
 
+TEST(PathModel, AMarkEndsTheStart) {
+    TestPath path;
+    PathModel model({});
+    path.rounds(model, 3);
+    ASSERT_EQ(model.phase(), Phase::starting);
+    model.on_marked(path.now, 1);
+    EXPECT_EQ(model.phase(), Phase::steady);
+}
+
+TEST(PathModel, KeepsNothingInTheQueueOfARouterThatMarks) {
+    TestPath path;
+    PathModel model = steady_on(path);
+    for (int i = 0; i < 20; ++i) {
+        path.round(model);
+        model.on_marked(path.now, 1);
+    }
+    path.round(model);
+    EXPECT_LE(model.packets(), path.busy());
+    EXPECT_GE(model.packets(), path.busy() * 9 / 10);
+}
+
+TEST(PathModel, CompetesWhileARouterMarksAllTheTime) {
+    TestPath path;
+    PathModel model = steady_on(path);
+    for (int i = 0; i < 32; ++i) {
+        path.round(model);
+        model.on_marked(path.now, 1);
+    }
+    ASSERT_EQ(model.phase(), Phase::competing);
+    path.rounds(model, 2);
+    const std::uint32_t grown = model.packets();
+    model.on_marked(path.now, 1);
+    EXPECT_NEAR(model.packets(), grown * 3 / 4, 1);
+}
+
 TEST(PathModel, HalvesWhenAQuarterIsLost) {
     TestPath path;
     PathModel model = steady_on(path);
