@@ -44,9 +44,14 @@ std::uint64_t CubicGrowth::cubic(Duration since_loss) const {
         std::max<std::int64_t>(static_cast<std::int64_t>(before_) + grown, least));
 }
 
-void CubicGrowth::on_arrived(Instant now, std::uint32_t packets, Duration rtt) {
-    const std::uint64_t target = std::min(cubic(now - since_ + rtt), most_);
+void CubicGrowth::on_arrived(Instant now, std::uint32_t packets, Duration rtt, bool fast) {
     const std::uint64_t arrived = packets * one;
+    if (fast && !lost_) {  // as at the start of a flow, but slower
+        window_ = reno_ = before_ = std::min(window_ + arrived / 8, most_);
+        since_ = now;
+        return;
+    }
+    const std::uint64_t target = std::min(cubic(now - since_ + rtt), most_);
     // At most by half of what arrived, so that a long pause makes no burst.
     if (target > window_) {
         window_ += std::min((target - window_) * arrived / window_, arrived / 2);
@@ -57,7 +62,8 @@ void CubicGrowth::on_arrived(Instant now, std::uint32_t packets, Duration rtt) {
 }
 
 void CubicGrowth::on_lost(Instant now, Duration rtt) {
-    if (now - since_ <= rtt) return;
+    if (lost_ && now - since_ <= rtt) return;
+    lost_ = true;
     // Fast convergence: a flow that shrinks leaves room for one that grows.
     before_ = window_ < before_ ? window_ * 7 / 8 : window_;
     window_ = std::max(least, window_ * 3 / 4);
@@ -69,6 +75,7 @@ void CubicGrowth::on_lost(Instant now, Duration rtt) {
 }
 
 void CubicGrowth::fingerprint(Instant now, Fingerprint& sink) const {
+    sink.add(lost_);
     sink.add(window_);
     sink.add(reno_);
     sink.add(before_);

@@ -17,7 +17,8 @@ public:
     CubicGrowth(Instant now, std::uint32_t packets, std::uint32_t most);
 
     std::uint32_t packets() const { return static_cast<std::uint32_t>(window_ / one); }
-    void on_arrived(Instant now, std::uint32_t packets, Duration rtt);
+    /// `fast`: until the first loss, the window grows by an eighth in each round trip.
+    void on_arrived(Instant now, std::uint32_t packets, Duration rtt, bool fast = false);
     /// Shrinks the window, at most once in `rtt`.
     void on_lost(Instant now, Duration rtt);
 
@@ -35,6 +36,7 @@ private:
     std::uint64_t reno_;        // what Reno would have since the last loss
     std::uint64_t before_;      // the window at which the last loss came
     std::int64_t plateau_ = 0;  // when the window reaches `before_`: milliseconds after the loss
+    bool lost_ = false;         // at least once
     Instant since_;             // the last loss, or the begin
 };
 

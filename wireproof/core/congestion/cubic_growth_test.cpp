@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace wireproof::congestion {
 namespace {
 
@@ -50,6 +52,23 @@ TEST(CubicGrowth, IsNotSlowerThanReno) {
         growth.on_arrived(at(1'000 + round_trip), growth.packets(), Duration::milliseconds(1));
     }
     EXPECT_NEAR(growth.packets(), before + 140 * 3 / 7, 3);
+}
+
+TEST(CubicGrowth, GrowsByAnEighthInARoundTripUntilTheFirstLossIfItIsToBeFast) {
+    Instant now = Instant() + rtt;
+    CubicGrowth growth(now, 100, 10'000);
+    for (int i = 0; i < 6; ++i) {
+        now = now + rtt;
+        growth.on_arrived(now, growth.packets(), rtt, true);
+    }
+    EXPECT_NEAR(growth.packets(), 100 * std::pow(1.125, 6), 3);
+    growth.on_lost(now, rtt);
+    const std::uint32_t after = growth.packets();
+    for (int i = 0; i < 6; ++i) {
+        now = now + rtt;
+        growth.on_arrived(now, growth.packets(), rtt, true);
+    }
+    EXPECT_LE(growth.packets(), after + after / 7);
 }
 
 TEST(CubicGrowth, StaysBetweenTwoAndItsMost) {

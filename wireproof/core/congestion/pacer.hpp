@@ -19,70 +19,76 @@ struct Burst {
     bool limits() const { return interval > Duration(); }
 };
 
-/// Spreads a window over a round trip, and a quarter more, or twice the window while it doubles. On
-/// a path with a short round trip, or without a measured one, there is no limit: the timers of a
-/// host are too coarse for it.
-inline Burst burst_of(std::uint32_t window, Duration rtt, bool doubles) {
+/// Lets twice the window leave in a round trip. A flow whose answers come evenly never meets this
+/// limit, so it costs no rate; only bursts do. On a path with a short round trip, or without a
+/// measured one, there is no limit: the timers of a host are too coarse for it.
+inline Burst burst_of(std::uint32_t window, Duration rtt) {
     constexpr Duration shortest_rtt = Duration::milliseconds(1);
     constexpr Duration shortest_interval = Duration::microseconds(250);
-    constexpr std::int64_t intervals = 8;  // in a round trip
+    constexpr std::int64_t intervals = 8;  // in a round trip, about
     if (rtt < shortest_rtt) return {};
-    const Duration interval = std::max(Duration(rtt.picoseconds() / intervals), shortest_interval);
-    const std::uint64_t quarters = doubles ? 8 : 5;
-    const std::uint64_t packets = quarters * window *
-                                  static_cast<std::uint64_t>(interval.nanoseconds()) /
-                                  static_cast<std::uint64_t>(rtt.nanoseconds()) / 4;
-    return {std::max(static_cast<std::uint32_t>(packets), 2U), interval};
+    const Duration about = std::max(Duration(rtt.picoseconds() / intervals), shortest_interval);
+    const std::int64_t in_rtt = std::int64_t{2} * window;
+    const std::int64_t packets =
+        std::max<std::int64_t>(in_rtt * about.nanoseconds() / rtt.nanoseconds() + 1, 2);
+    return {static_cast<std::uint32_t>(packets),
+            Duration::nanoseconds(rtt.nanoseconds() * packets / in_rtt)};
 }
 
 /// A regular value without a clock. It begins without a limit.
 class Pacer {
 public:
+    /// After each answer of the peer, which may change Control::burst().
+    void allow(Instant now, Burst burst) {
+        const bool begins = burst.limits() && !burst_.limits();
+        burst_ = burst;
+        if (begins) begin(now);
+    }
+
     /// A new packet may leave.
-    bool open() const { return !limited_ || room_ > 0; }
-    /// New packets have left. The engine calls next() after them.
-    void left(std::uint32_t packets) { room_ -= std::min(room_, packets); }
-    /// Returns when the engine must call refill(): the end of the interval that runs, or that
-    /// begins now. never: no limit.
-    Instant next(Instant now, Burst burst) {
-        if (!burst.limits()) {
-            limited_ = false;
-            return never;
-        }
-        if (!limited_) {
-            limited_ = true;
-            since_ = now;
-            room_ = burst.packets;
-        }
-        return since_ + burst.interval;
+    bool open() const { return !burst_.limits() || room_ > 0; }
+    /// New packets leave. The engine calls next() after them, before time passes.
+    void left(std::uint32_t packets) {
+        left_ += packets;
+        room_ -= std::min(room_, packets);
+    }
+    /// Returns when the engine must call refill(); never: more packets may leave. An interval
+    /// begins with its first packet.
+    Instant next(Instant now) {
+        if (burst_.limits() && now - since_ >= burst_.interval) begin(now);
+        left_ = 0;
+        return open() ? never : since_ + burst_.interval;
     }
     /// The time of next() has come. If it came late, more packets may leave, but not more than in
-    /// two intervals. False: no packet left since the last call, and no timer is needed.
-    bool refill(Instant now, Burst burst) {
-        if (!burst.limits() || room_ >= burst.packets) {
-            limited_ = false;
-            return false;
-        }
-        const Duration passed = std::min(now - since_, burst.interval + burst.interval);
-        const auto share = static_cast<std::uint64_t>(burst.packets) *
+    /// two intervals.
+    void refill(Instant now) {
+        if (open()) return;
+        const Duration passed = std::min(now - since_, burst_.interval + burst_.interval);
+        const auto share = static_cast<std::uint64_t>(burst_.packets) *
                            static_cast<std::uint64_t>(passed.nanoseconds()) /
-                           static_cast<std::uint64_t>(burst.interval.nanoseconds());
+                           static_cast<std::uint64_t>(burst_.interval.nanoseconds());
         room_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(share, 1));
         since_ = now;
-        return true;
     }
 
     void fingerprint(Instant now, Fingerprint& sink) const {
-        sink.add(limited_);
-        if (!limited_) return;
+        if (!burst_.limits()) return;
+        sink.add(burst_.packets);
+        sink.add(burst_.interval);
         sink.add(room_);
-        sink.add(now - since_);
+        sink.add(std::min(now - since_, burst_.interval + burst_.interval));
     }
 
 private:
-    bool limited_ = false;
+    void begin(Instant now) {
+        since_ = now;
+        room_ = burst_.packets - std::min(burst_.packets, left_);
+    }
+
+    Burst burst_;
     std::uint32_t room_ = 0;
-    Instant since_;
+    std::uint32_t left_ = 0;  // since the last call of next()
+    Instant since_;           // the interval
 };
 
 }  // namespace wireproof::congestion

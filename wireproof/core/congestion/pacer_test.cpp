@@ -11,36 +11,64 @@ Instant at(std::int64_t microseconds) {
     return Instant() + Duration::microseconds(microseconds);
 }
 
+Pacer with(Burst burst, Instant now) {
+    Pacer pacer;
+    pacer.allow(now, burst);
+    return pacer;
+}
+
 TEST(Pacer, HasNoLimitBeforeThereIsABurst) {
     Pacer pacer;
     pacer.left(1'000'000);
     EXPECT_TRUE(pacer.open());
-    EXPECT_EQ(pacer.next(at(0), {}), never);
+    EXPECT_EQ(pacer.next(at(0)), never);
     EXPECT_TRUE(pacer.open());
+    pacer.allow(at(10), ten);
+    EXPECT_TRUE(pacer.open()) << "a whole burst may leave now";
+    pacer.left(10);
+    EXPECT_EQ(pacer.next(at(20)), at(1'010));
 }
 
 TEST(Pacer, LetsABurstLeaveInEachInterval) {
-    Pacer pacer;
-    EXPECT_EQ(pacer.next(at(100), ten), at(1'100));
-    pacer.left(9);
-    EXPECT_TRUE(pacer.open());
-    EXPECT_EQ(pacer.next(at(300), ten), at(1'100)) << "the interval that runs";
+    Pacer pacer = with(ten, at(100));
+    pacer.left(4);
+    EXPECT_EQ(pacer.next(at(100)), never);
+    pacer.left(5);
+    EXPECT_EQ(pacer.next(at(300)), never);
     pacer.left(1);
     EXPECT_FALSE(pacer.open());
-    ASSERT_TRUE(pacer.refill(at(1'100), ten));
-    EXPECT_EQ(pacer.next(at(1'100), ten), at(2'100));
-    pacer.left(9);
+    EXPECT_EQ(pacer.next(at(400)), at(1'100));
+    pacer.refill(at(1'100));
     EXPECT_TRUE(pacer.open());
-    pacer.left(5);
-    EXPECT_FALSE(pacer.open()) << "more than the rest may leave at once, never less than none";
+    pacer.left(15);
+    EXPECT_FALSE(pacer.open());
+    EXPECT_EQ(pacer.next(at(1'200)), at(2'100));
+}
+
+// A caller may learn the time only after several packets have left.
+TEST(Pacer, AnIntervalBeginsWithItsFirstPacketWhenTheTimeIsKnownLater) {
+    Pacer together = with(ten, at(0));
+    Pacer single = together;
+    together.left(6);
+    EXPECT_EQ(together.next(at(5'000)), never);
+    for (int i = 0; i < 6; ++i) {
+        single.left(1);
+        EXPECT_EQ(single.next(at(5'000)), never);
+    }
+    for (Pacer* pacer : {&together, &single}) {
+        pacer->left(3);
+        EXPECT_EQ(pacer->next(at(5'000)), never);
+        pacer->left(1);
+        EXPECT_EQ(pacer->next(at(5'000)), at(6'000));
+    }
 }
 
 TEST(Pacer, ALateTimerAddsAtMostOneMoreBurst) {
     for (const auto& [late, most] : {std::pair{500, 15U}, {1'000, 20U}, {90'000, 20U}}) {
-        Pacer pacer;
-        (void)pacer.next(at(0), ten);
+        Pacer pacer = with(ten, at(0));
         pacer.left(10);
-        ASSERT_TRUE(pacer.refill(at(1'000 + late), ten));
+        (void)pacer.next(at(0));
+        pacer.refill(at(1'000 + late));
         pacer.left(most - 1);
         EXPECT_TRUE(pacer.open()) << late;
         pacer.left(1);
@@ -48,34 +76,35 @@ TEST(Pacer, ALateTimerAddsAtMostOneMoreBurst) {
     }
 }
 
-TEST(Pacer, NeedsNoTimerWhileNothingLeaves) {
-    Pacer pacer;
-    (void)pacer.next(at(0), ten);
-    EXPECT_FALSE(pacer.refill(at(1'000), ten));
-    EXPECT_TRUE(pacer.open());
-    EXPECT_EQ(pacer.next(at(50'000), ten), at(51'000)) << "a new interval";
+TEST(Pacer, NeedsNoTimerWhileThereIsRoom) {
+    Pacer pacer = with(ten, at(0));
+    pacer.left(9);
+    EXPECT_EQ(pacer.next(at(0)), never);
+    pacer.left(9);
+    EXPECT_EQ(pacer.next(at(1'000)), never) << "a new interval";
+    pacer.left(1);
+    EXPECT_EQ(pacer.next(at(1'999)), at(2'000));
 }
 
 TEST(Pacer, HasNoLimitAnyMoreOnAShortPath) {
-    Pacer pacer;
-    (void)pacer.next(at(0), ten);
+    Pacer pacer = with(ten, at(0));
     pacer.left(10);
+    (void)pacer.next(at(0));
     EXPECT_FALSE(pacer.open());
-    EXPECT_EQ(pacer.next(at(10), {}), never);
+    pacer.allow(at(500), {});
     EXPECT_TRUE(pacer.open());
-    (void)pacer.next(at(20), ten);
-    pacer.left(10);
-    EXPECT_FALSE(pacer.refill(at(1'020), {}));
+    pacer.left(100);
+    EXPECT_EQ(pacer.next(at(1'000)), never);
     EXPECT_TRUE(pacer.open());
 }
 
 TEST(Pacer, NeverWaitsForEver) {
-    Pacer pacer;
-    constexpr Burst one{1, Duration::milliseconds(2)};
-    (void)pacer.next(at(0), one);
+    Pacer pacer = with({1, Duration::milliseconds(2)}, at(0));
     pacer.left(1);
-    ASSERT_TRUE(pacer.refill(at(1), one)) << "a caller that comes too early";
-    EXPECT_TRUE(pacer.open());
+    (void)pacer.next(at(0));
+    EXPECT_FALSE(pacer.open());
+    pacer.refill(at(1));
+    EXPECT_TRUE(pacer.open()) << "the engine called too early";
 }
 
 TEST(Pacer, WhatItKnowsIsInItsFingerprint) {
@@ -87,12 +116,13 @@ TEST(Pacer, WhatItKnowsIsInItsFingerprint) {
     Pacer a;
     Pacer b;
     EXPECT_EQ(print(a, at(1)), print(b, at(2)));
-    (void)a.next(at(1), ten);
+    a.allow(at(1), ten);
     EXPECT_NE(print(a, at(1)), print(b, at(1)));
-    (void)b.next(at(5), ten);
+    b.allow(at(5), ten);
     EXPECT_EQ(print(a, at(2)), print(b, at(6)));
     EXPECT_NE(print(a, at(6)), print(b, at(6)));
     b.left(1);
+    (void)b.next(at(6));
     EXPECT_NE(print(a, at(2)), print(b, at(6)));
 }
 

@@ -11,12 +11,19 @@ constexpr Duration lowest_period = Duration::milliseconds(5'000);
 constexpr Duration rate_period = Duration::milliseconds(10);  // and at least so many rounds:
 constexpr std::uint32_t rate_rounds = 5;
 constexpr std::uint32_t flat_rounds_most = 3;
-constexpr std::uint32_t probe_rounds = 10;    // from one probe to the next
+constexpr std::uint32_t probe_rounds = 12;    // from one probe to the next
 constexpr std::uint32_t watched_rounds = 48;  // of these, if so many are high, the flow competes:
 constexpr int high_rounds = 26;
+// After a competition, the others may come back: of the last so many rounds so many are enough.
+constexpr std::uint32_t again_within_rounds = 512;
+constexpr std::uint32_t again_watched_rounds = 16;
+constexpr int again_high_rounds = 8;
 constexpr std::uint32_t compete_rounds = 128;  // from one look at the queue to the next
+// The others keep a deep queue if the round trip is so many times as long as the shortest one.
+// Their windows grew to this size at once when they began, so this flow must not take minutes.
+constexpr std::int64_t deep_queue = 4;
 constexpr std::uint32_t look_rounds = 2;
-constexpr std::uint32_t low_rounds_enough = 12;
+constexpr std::uint32_t low_rounds_enough = 64;
 // A busy host adds up to this to a round trip, and it says nothing about the path.
 constexpr Duration host_noise = Duration::microseconds(150);
 constexpr Duration host_batch = Duration::microseconds(500);
@@ -44,7 +51,7 @@ void PathModel::on_arrived(Instant now, std::uint32_t packets, std::uint32_t mos
     if (phase_ == Phase::starting) {
         packets_ = std::min(packets_ + packets, limits_.most);
     } else if (phase_ == Phase::competing && !looks_) {
-        growth_->on_arrived(now, packets, recent_);
+        growth_->on_arrived(now, packets, recent_, recent_ > lowest() * deep_queue);
         packets_ = growth_->packets();
     } else if (phase_ == Phase::steady && packets_ < target_) {
         packets_ = std::min(packets_ + packets, target_);
@@ -151,7 +158,10 @@ void PathModel::end_starting_round(const Round& round, bool ends) {
 void PathModel::end_steady_round(Instant now, const Round& round) {
     constexpr std::uint64_t watched = (std::uint64_t{1} << watched_rounds) - 1;
     highs_ = (highs_ << 1 | (is_high(round) ? 1U : 0U)) & watched;
-    if (std::popcount(highs_) >= high_rounds) {
+    constexpr std::uint64_t last = (std::uint64_t{1} << again_watched_rounds) - 1;
+    const bool again = competed_ && rounds_ < again_within_rounds &&
+                       std::popcount(highs_ & last) >= again_high_rounds;
+    if (std::popcount(highs_) >= high_rounds || again) {
         phase_ = Phase::competing;
         growth_.emplace(now, packets_, limits_.most);
         rounds_ = low_rounds_ = 0;
@@ -193,6 +203,7 @@ void PathModel::end_competing_round(const Round& round) {
 }
 
 void PathModel::become_steady() {
+    competed_ = phase_ == Phase::competing;
     phase_ = Phase::steady;
     growth_.reset();
     looks_ = false;
@@ -263,6 +274,7 @@ void PathModel::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(rate_before_);
     sink.add(flat_rounds_);
     sink.add(highs_);
+    sink.add(competed_);
     sink.add(target_);
     sink.add(looks_);
     sink.add(low_rounds_);

@@ -6,13 +6,15 @@
 //
 //     starting    The window doubles each round trip, until the path delivers no more per second
 //                 or the round trip grows.
-//     steady      The window is that of the model. In one of 10 rounds it is a quarter larger, to
+//     steady      The window is that of the model. In one of 12 rounds it is a quarter larger, to
 //                 find out whether the path delivers more. In the next round it is half as large,
 //                 so that the queue becomes empty and all flows can measure the shortest round
 //                 trip.
 //     competing   Other flows keep the queue full: the round trip stays longer than flows of this
 //                 kind make it. Then the window grows and shrinks as that of CUBIC. From time to
-//                 time the flow leaves the queue for a moment, and looks whether it is empty.
+//                 time the flow leaves the queue for a moment, and looks whether it is empty. The
+//                 queue of a flow that shrinks after a loss is short for a while, so the flow is
+//                 steady only after a long time with a short queue, and soon competes again.
 //
 // A round is the time from a packet that asks for an answer to that answer. The model follows BBR
 // (Cardwell, Cheng, Gunn, Yeganeh and Jacobson, 2016), the packets in the queue follow FAST (Wei,
@@ -41,7 +43,6 @@ public:
 
     std::uint32_t packets() const { return packets_; }
     Phase phase() const { return phase_; }
-    bool is_starting() const { return phase_ == Phase::starting; }
     /// The smoothed round trip; zero: not measured.
     Duration rtt() const { return recent_; }
 
@@ -117,6 +118,7 @@ private:
 
     // steady
     std::uint64_t highs_ = 0;  // a bit for each of the last rounds: the queue was high
+    bool competed_ = false;    // before this phase
     // After a round with a small window, the window grows to this by one packet for each that
     // arrives, and not in one burst.
     std::uint32_t target_ = least;

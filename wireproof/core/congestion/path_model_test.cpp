@@ -16,11 +16,11 @@ PathModel steady_on(TestPath& path) {
     return model;
 }
 
-// The largest window of ten rounds, after `later` rounds: a probe is one of them.
-std::uint32_t largest_of_ten(PathModel& model, TestPath& path, int later) {
+// The largest window of twelve rounds, after `later` rounds: a probe is one of them.
+std::uint32_t largest_of_twelve(PathModel& model, TestPath& path, int later) {
     path.rounds(model, later);
     std::uint32_t largest = 0;
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < 12; ++i) {
         path.round(model);
         largest = std::max(largest, model.packets());
     }
@@ -83,17 +83,17 @@ TEST(PathModel, FollowsAPathThatBecomesFasterOrSlower) {
     TestPath path;
     PathModel model = steady_on(path);
     path.rate *= 2;
-    EXPECT_GE(largest_of_ten(model, path, 80), path.busy());
+    EXPECT_GE(largest_of_twelve(model, path, 80), path.busy());
     path.rate /= 4;
-    EXPECT_LE(largest_of_ten(model, path, 80), path.busy() * 2);
+    EXPECT_LE(largest_of_twelve(model, path, 80), path.busy() * 2);
 }
 
-TEST(PathModel, ProbesInOneOfTenRoundsAndLeavesTheQueueInTheNext) {
+TEST(PathModel, ProbesInOneOfTwelveRoundsAndLeavesTheQueueInTheNext) {
     TestPath path;
     PathModel model = steady_on(path);
     int probes = 0;
     int emptied = 0;
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < 48; ++i) {
         const std::uint32_t before = model.packets();
         path.round(model);
         probes += model.packets() >= before + path.busy() / 5 && before >= path.busy() ? 1 : 0;
@@ -132,6 +132,57 @@ TEST(PathModel, IsSteadyAgainWhenTheOthersHaveGone) {
 }
 
 // Flows that compete must not grow out of a full queue for ever: a look costs two rounds.
+// The queue of flows that shrink after a loss is short for a while.
+TEST(PathModel, CompetesWhileTheQueueIsShortForLessThanALongTime) {
+    TestPath path;
+    PathModel model = steady_on(path);
+    path.others = path.shortest;
+    path.rounds(model, 32);
+    ASSERT_EQ(model.phase(), Phase::competing);
+    model.on_lost(path.now, 1);  // the window is small: this flow does not keep the queue full
+    path.others = {};
+    path.rounds(model, 30);
+    EXPECT_EQ(model.phase(), Phase::competing);
+}
+
+TEST(PathModel, CompetesAgainSoonAfterACompetition) {
+    TestPath path;
+    PathModel model = steady_on(path);
+    path.others = path.shortest;
+    const auto rounds_until = [&](Phase phase) {
+        int rounds = 0;
+        for (; rounds < 1'000 && model.phase() != phase; ++rounds) path.round(model);
+        return rounds;
+    };
+    EXPECT_GE(rounds_until(Phase::competing), 20);
+    path.others = {};
+    EXPECT_LE(rounds_until(Phase::steady), 160);
+    path.rounds(model, 16);
+    path.others = path.shortest;
+    EXPECT_LE(rounds_until(Phase::competing), 10);
+    path.others = {};
+    EXPECT_LE(rounds_until(Phase::steady), 160);
+    path.rounds(model, 600);
+    path.others = path.shortest;
+    EXPECT_GE(rounds_until(Phase::competing), 20) << "it is long ago";
+}
+
+// Flows that began before, or without congestion control by delay, doubled their windows until the
+// queue was full.
+TEST(PathModel, GrowsFastWhereOthersKeepADeepQueue) {
+    const auto grown_in = [](int rounds, std::int64_t times) {
+        TestPath path;
+        PathModel model = steady_on(path);
+        path.others = path.shortest * times;
+        while (model.phase() != Phase::competing) path.round(model);
+        const std::uint32_t before = model.packets();
+        path.rounds(model, rounds);
+        return static_cast<double>(model.packets()) / before;
+    };
+    EXPECT_GE(grown_in(8, 8), 2.0);
+    EXPECT_LE(grown_in(8, 2), 1.5);
+}
+
 TEST(PathModel, CompetesOnAfterALookAtAFullQueue) {
     TestPath path{.rate = 50'000, .shortest = Duration::milliseconds(2)};
     PathModel model = steady_on(path);
@@ -160,7 +211,7 @@ TEST(PathModel, AMarkEndsTheStart) {
 TEST(PathModel, KeepsNothingInTheQueueOfARouterThatMarks) {
     TestPath path;
     PathModel model = steady_on(path);
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 15; ++i) {
         path.round(model);
         model.on_marked(path.now, 1);
     }

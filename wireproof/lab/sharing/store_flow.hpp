@@ -52,7 +52,7 @@ public:
 private:
     static constexpr std::uint64_t address = 0x1000;
     static constexpr std::size_t piece = 32 * 1024;
-    static constexpr std::size_t pieces_under_way = 16;
+    static constexpr std::size_t pieces_under_way = 64;
 
     static am::Config config_of(am::Config config, std::uint16_t number, std::uint16_t end) {
         config.node = static_cast<std::uint16_t>(2 * number + end);

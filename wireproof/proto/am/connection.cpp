@@ -67,6 +67,9 @@ void Connection::on_deadline(Instant now) {
     const Instant hello_due = timers_.deadline(Timer::hello);
     if (timers_.take_expired(Timer::hello, now)) on_hello_timer(now, hello_due);
     if (timers_.take_expired(Timer::held_ack, now)) release_held_acks();
+    if (timers_.take_expired(Timer::pace, now)) {
+        for (SendChannel& channel : send_) channel.refill(now);
+    }
     for (const Channel channel : {Channel::request, Channel::reply}) {
         if (ending_.active) return;
         const Instant due = timers_.deadline(keepalive_timer(channel));

@@ -55,6 +55,48 @@ TEST(AmConnection, AsksForTheAnswersThatOpenTheWindowWithoutATimer) {
     EXPECT_LE(pair.a.engine.stats().sent_of(Kind::keepalive), 100);
 }
 
+// What `a` has to send arrives after `rtt`; `b` answers each frame before the next.
+void answer_each(Pair& pair, Duration rtt) {
+    const Frames leaving = pair.a.take(pair.now);
+    pair.wait(rtt);
+    Frames answers;
+    for (const Frame& frame : leaving) {
+        pair.give(pair.b, frame);
+        for (const Frame& answer : pair.b.take(pair.now)) answers.push_back(answer);
+    }
+    pair.give(pair.a, answers);
+}
+
+// A window that opens at once would fill the queue of a router by a burst.
+TEST(AmConnection, SpreadsItsPacketsOverALongRoundTrip) {
+    Pair pair(on_a_shared_path());
+    requests(pair.a, 200);
+    answer_each(pair, Duration::microseconds(1'500));  // the first answer measures the round trip
+    const Instant since = pair.now;
+    std::size_t left = 0;
+    int bursts = 0;
+    while (true) {
+        const std::size_t burst = numbered(pair.a.take(pair.now));
+        if (burst == 0) break;
+        EXPECT_LE(burst, 7U);
+        left += burst;
+        ++bursts;
+        const Instant due = pair.a.engine.next_deadline();
+        ASSERT_LE(due - pair.now, Duration::milliseconds(6));
+        pair.wait(due - pair.now);
+    }
+    EXPECT_GE(bursts, 3);
+    EXPECT_GE(left, 14U) << "the whole window leaves";
+    EXPECT_LE(pair.now - since, Duration::milliseconds(12));
+}
+
+TEST(AmConnection, SpreadsNothingOnAShortRoundTrip) {
+    Pair pair(on_a_shared_path());
+    requests(pair.a, 200);
+    answer_each(pair, Duration::microseconds(500));
+    EXPECT_GE(numbered(pair.a.take(pair.now)), 14U);
+}
+
 // AM-38: a lost packet that is sent again after the question, in the same round, is not missing
 // yet.
 TEST(AmConnection, AQuestionAmidAResendCallsNothingLostThatLeavesBehindIt) {

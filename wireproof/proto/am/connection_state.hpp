@@ -39,7 +39,13 @@ namespace wireproof::am {
 class ConnectionState {
 protected:
     using Acks = std::array<std::uint32_t, channel_count>;  // by channel: the number expected next
-    enum class Timer : std::uint8_t { keepalive_request, keepalive_reply, hello, held_ack };
+    enum class Timer : std::uint8_t {
+        keepalive_request,
+        keepalive_reply,
+        hello,
+        held_ack,
+        pace,  // of both channels
+    };
 
     static constexpr std::uint32_t handler_max = 0xFFFF;
     // The owner of a reply that refuses a note.
@@ -116,7 +122,7 @@ protected:
     std::array<SendChannel, channel_count> send_;
     std::array<ReceiveChannel, channel_count> receive_;
     ReplyQueue replies_;
-    TimerTable<Timer, 4> timers_;
+    TimerTable<Timer, 5> timers_;
     Stats stats_;
 
     // Session.

@@ -2,6 +2,7 @@
 // arrive once per chunk or per quarter of a window. This is too seldom for congestion control. So a
 // sender that counts asks for an answer, by a KEEPALIVE, after each sixteenth of the packets that
 // may be in flight. These questions are few, and an answer does not release a burst of packets.
+// On a long path, a Pacer spreads the packets over the round trip.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include "wireproof/base/check.hpp"
 #include "wireproof/base/instant.hpp"
+#include "wireproof/core/congestion/pacer.hpp"
 #include "wireproof/proto/am/receive/bit_window.hpp"
 
 namespace wireproof::am {
@@ -54,7 +56,8 @@ public:
     bool holds_new() const { return held_; }
     /// Not only the window limits which packets may leave.
     bool steered() const { return counted_ || held_; }
-    /// No packet may leave for the first time: the limit is reached, or new packets are held.
+    /// No packet may leave for the first time: the limit is reached, or new packets are held, or
+    /// the pacer has no room.
     bool closed() const { return count_ >= limit_; }
     /// No packet may be resent.
     bool full() const { return count_ >= allowed_; }
@@ -67,13 +70,32 @@ public:
         limit();
     }
 
+    // Pacing.
+
+    /// After each answer of the peer: how much may leave in what time.
+    void pace(Instant now, congestion::Burst burst) {
+        pacer_.allow(now, burst);
+        limit();
+    }
+    /// After packets left. Returns when refill() is due; never: the pacer has room.
+    Instant next_refill(Instant now) {
+        const Instant due = pacer_.next(now);
+        limit();
+        return due;
+    }
+    void refill(Instant now) {
+        pacer_.refill(now);
+        limit();
+    }
+
     void left(std::uint64_t first, std::uint32_t messages) {
         for (std::uint64_t at = first + 1; at < first + messages; ++at) (void)take(at);
         if (!first_of_packet_.test(first)) ++count_;
         first_of_packet_.set(first);
         most_ = std::max(most_, count_);
         ++since_asked_;
-        look();
+        pacer_.left(1);
+        limit();
     }
     void lost(std::uint64_t position) { heard_.lost += take(position) ? 1U : 0U; }
     void arrived(std::uint64_t position) { heard_.arrived += take(position) ? 1U : 0U; }
@@ -131,6 +153,7 @@ public:
     void clear() {
         first_of_packet_.clear_all();
         count_ = most_ = since_asked_ = 0;
+        pacer_ = {};
         wants_answer_ = false;
         asked_up_to_ = 0;
         ask_again(0);
@@ -147,6 +170,7 @@ public:
         sink.add(since_asked_);
         sink.add(wants_answer_);
         sink.add(awaited_);
+        pacer_.fingerprint(now, sink);
         sink.add(asked_up_to_ > una ? asked_up_to_ - una : 0);
         sink.add(heard_.arrived);
         sink.add(heard_.lost);
@@ -170,7 +194,7 @@ private:
         return true;
     }
     void limit() {
-        limit_ = held_ ? 0 : allowed_;
+        limit_ = held_ || !pacer_.open() ? 0 : allowed_;
         look();
     }
     // If the window is closed, a question must be on its way. While new packets are held, the timer
@@ -181,9 +205,9 @@ private:
             return;
         }
         const bool enough = !seldom_ &&
-                            since_asked_ >= std::max(limit_ < 4 ? 1U : 2U, limit_ / 16) &&
-                            count_ >= limit_ - limit_ / 2;
-        wants_answer_ = enough || (closed() && since_asked_ > 0 && !awaited_);
+                            since_asked_ >= std::max(allowed_ < 4 ? 1U : 2U, allowed_ / 16) &&
+                            count_ >= allowed_ - allowed_ / 2;
+        wants_answer_ = enough || (full() && since_asked_ > 0 && !awaited_);
     }
 
     bool counted_;
@@ -201,6 +225,7 @@ private:
     std::array<Question, 32> question_{};  // without an answer yet, the oldest first
     std::size_t questions_ = 0;
     Heard heard_;
+    congestion::Pacer pacer_;
     BitWindow first_of_packet_;
 };
 

@@ -40,6 +40,7 @@ SendChannel::SendChannel(const Config& config, Channel channel, Buffers buffers)
       backoff(config),
       all_(config.window_of(channel)),
       first_flight_(first_flight_of(config, channel)),
+      longest_rto_(config.keepalive_max),
       controlled_(config.congestion != Congestion::off),
       algorithm_(config.congestion == Congestion::by_path ? congestion::Algorithm::path
                                                           : congestion::Algorithm::loss),
@@ -121,6 +122,7 @@ void SendChannel::on_answer(Instant now, std::uint32_t distance, std::uint32_t o
     if (measured) congestion_.on_rtt(now, *measured);
     steer(now, overran);
     if (measured) window.in_flight().begin_most();
+    if (controlled_) window.in_flight().pace(now, congestion_.burst());
 }
 
 // A single question or its answer may be lost without congestion.

@@ -3,6 +3,7 @@
 // question. Sender decides what leaves and applies what arrives.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -36,7 +37,9 @@ public:
     ResendBackoff backoff;
 
     /// How long after the last departure or acknowledgement the sender asks the peer.
-    Duration rto() const { return rtt.limit(); }
+    Duration rto() const {
+        return std::max(rtt.limit(), std::min(congestion_.rtt() * 2, longest_rto_));
+    }
 
     // How many packets may be in flight (send_channel.cpp).
 
@@ -49,6 +52,11 @@ public:
     void on_answer(Instant now, std::uint32_t distance, std::uint32_t overran);
     /// A timer has expired; the peer has been silent for `silence`.
     void on_silence(Instant now, std::uint32_t unanswered, Duration silence);
+    /// Packets have left. Returns when refill() is due; never: more may leave.
+    Instant next_refill(Instant now) {
+        return controlled_ ? window.in_flight().next_refill(now) : never;
+    }
+    void refill(Instant now) { window.in_flight().refill(now); }
     /// If the peer misses another packet now, or none, new packets may leave again.
     void follow_missing();
     /// A transfer begins. Its first long packet has, or will have, this position.
@@ -75,7 +83,8 @@ private:
 
     std::uint32_t all_;           // packets of the window
     std::uint32_t first_flight_;  // limit while the path is not known; equal to all_: no limit
-    bool controlled_;             // Config::congestion
+    Duration longest_rto_;
+    bool controlled_;  // Config::congestion
     congestion::Algorithm algorithm_;
     congestion::Control congestion_;
     LongPackets long_;

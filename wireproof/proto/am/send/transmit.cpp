@@ -42,6 +42,8 @@ void Sender::note_departure(Instant now, Channel channel, bool again) {
     SendChannel& from = sender(channel);
     if (!again) from.rtt.sent_in_burst(now, from.window.under_way());
     timers_.set(keepalive_timer(channel), liveness_.next_check(now, from.keepalive_interval));
+    const Instant refill = from.next_refill(now);
+    if (refill != never) timers_.set(Timer::pace, earliest(refill, timers_.deadline(Timer::pace)));
     if (turn_ == channel) turn_ = other(channel);
 }
 
