@@ -22,6 +22,7 @@ struct UdpCounters {
     std::uint64_t frames_received = 0;  // passed to the engine
     std::uint64_t bytes_received = 0;
     std::uint64_t super_packets_received = 0;
+    std::uint64_t frames_marked = 0;   // of frames_received: a router marked them (ECN)
     std::uint64_t too_long = 0;        // longer than frame_max
     std::uint64_t unknown_source = 0;  // and no place is open
     std::uint64_t kernel_dropped = 0;  // datagrams, or super-packets as one: the buffer was full

@@ -1,4 +1,4 @@
-// The sizes of IP and UDP headers, and numbers in network byte order.
+// The sizes of IP and UDP headers, their ECN field, and numbers in network byte order.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,15 @@ namespace wireproof {
 inline constexpr std::size_t ipv4_size = 20;  // without options
 inline constexpr std::size_t ipv6_size = 40;  // without extension headers
 inline constexpr std::size_t udp_size = 8;
+
+// The ECN field: the lower two bits of the byte that IPv4 calls TOS and IPv6 traffic class.
+inline constexpr int ecn_mask = 3;
+inline constexpr int ecn_ect0 = 2;    // the transport answers marks
+inline constexpr int ecn_marked = 3;  // CE: a router marked the packet
+
+constexpr bool is_marked(int tos) {
+    return (tos & ecn_mask) == ecn_marked;
+}
 
 /// Writes the low bytes of the value, as many as `to` has.
 inline void put_be(Bytes to, std::size_t value) {

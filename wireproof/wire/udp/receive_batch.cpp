@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "wireproof/wire/udp/ip_bytes.hpp"
+
 namespace wireproof {
 namespace {
 
@@ -32,10 +34,13 @@ void ReceiveBatch::count_failure(UdpCounters& counters) {
     }
 }
 
-ReceiveBatch::ReceiveBatch(std::size_t datagrams, std::size_t frame_max, bool grouped)
-    : frame_max_(frame_max),
-      buffer_size_(grouped ? super_packet_max : frame_max),
-      buffers_((grouped ? std::min(datagrams, grouped_datagrams_max) : datagrams) * buffer_size_),
+ReceiveBatch::ReceiveBatch(const Config& config)
+    : frame_max_(config.frame_max),
+      buffer_size_(config.grouped ? super_packet_max : config.frame_max),
+      reads_marks_(config.reads_marks),
+      buffers_(
+          (config.grouped ? std::min(config.datagrams, grouped_datagrams_max) : config.datagrams) *
+          buffer_size_),
       slots_(buffers_.size() / buffer_size_),
       messages_(slots_.size()) {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -65,14 +70,15 @@ std::optional<ReceiveBatch::Frame> ReceiveBatch::next_here(UdpCounters& counters
         at_ += size;
         more_ = at_ < rest_.size();
         const std::size_t place = place_++;
-        if (size <= frame_max_) return Frame{bytes, &from_, std::exchange(begins_, false), place};
+        if (size <= frame_max_)
+            return Frame{bytes, &from_, std::exchange(begins_, false), place, marked_};
         ++counters.too_long;
     }
     return std::nullopt;
 }
 
 RxRun ReceiveBatch::following() const {
-    if (!more_ || begins_ || segment_ > frame_max_) return {};
+    if (!more_ || begins_ || marked_ || segment_ > frame_max_) return {};
     const std::size_t frames = (rest_.size() - at_) / segment_;
     return {rest_.data() + at_, static_cast<std::uint32_t>(frames),
             static_cast<std::uint32_t>(segment_)};
@@ -92,18 +98,18 @@ bool ReceiveBatch::open_next(UdpCounters& counters) {
     while (next_ < filled_) {
         const Slot& slot = slots_[next_];
         mmsghdr& message = messages_[next_++];
-        const std::size_t segment = read_control(message.msg_hdr, counters);
+        read_control(message.msg_hdr, counters);
         if ((message.msg_hdr.msg_flags & MSG_TRUNC) != 0) {
             ++counters.too_long;
             continue;
         }
         rest_ = ConstBytes(static_cast<std::byte*>(slot.bytes.iov_base), message.msg_len);
         at_ = place_ = 0;
-        segment_ = segment > 0 ? segment : std::max<std::size_t>(rest_.size(), 1);
-        if (segment > 0 && rest_.size() > segment) {
+        if (segment_ > 0 && rest_.size() > segment_) {
             ++counters.super_packets_received;
             lone_ = 0;
         }
+        if (segment_ == 0) segment_ = std::max<std::size_t>(rest_.size(), 1);
         from_ = from_socket_address(slot.from);
         begins_ = true;
         more_ = true;  // an empty datagram is a frame of no bytes
@@ -130,7 +136,7 @@ bool ReceiveBatch::refill(int handle, UdpCounters& counters) {
 void ReceiveBatch::choose_way(int handle, UdpCounters& counters) {
     // Bare calls do not report truncation, so the buffer must be longer than frame_max: then a
     // frame that is too long shows its length.
-    const bool may_converse = only_.is_set() && buffer_size_ > frame_max_;
+    const bool may_converse = only_.is_set() && buffer_size_ > frame_max_ && !reads_marks_;
     if (!bare_) {
         const bool converses = may_converse && in_a_row_ == 0 && lone_ >= lone_wanted_;
         if (converses) bare_ = begin_bare(handle, counters);
@@ -203,10 +209,12 @@ void ReceiveBatch::reset(std::size_t i) {
     header.msg_controllen = control_size;
 }
 
-/// Returns the length of the frames in a super-packet, 0 if the datagram is none. Each datagram
-/// carries the number of datagrams dropped before it since the socket was opened, modulo 2^32.
-std::size_t ReceiveBatch::read_control(msghdr& header, UdpCounters& counters) {
-    std::size_t segment = 0;
+/// Reads the length of the frames in a super-packet, 0 if the datagram is none, and its mark: the
+/// kernel joins only packets whose ECN fields are equal. Each datagram carries the number of
+/// datagrams dropped before it since the socket was opened, modulo 2^32.
+void ReceiveBatch::read_control(msghdr& header, UdpCounters& counters) {
+    segment_ = 0;
+    marked_ = false;
     for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr;
          part = CMSG_NXTHDR(&header, part)) {
         if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SO_RXQ_OVFL) {
@@ -217,10 +225,15 @@ std::size_t ReceiveBatch::read_control(msghdr& header, UdpCounters& counters) {
         } else if (part->cmsg_level == SOL_UDP && part->cmsg_type == UDP_GRO) {
             int size = 0;
             std::memcpy(&size, CMSG_DATA(part), sizeof size);
-            segment = size > 0 ? static_cast<std::size_t>(size) : 0;
+            segment_ = size > 0 ? static_cast<std::size_t>(size) : 0;
+        } else if (part->cmsg_level == IPPROTO_IP && part->cmsg_type == IP_TOS) {
+            marked_ = is_marked(*CMSG_DATA(part));
+        } else if (part->cmsg_level == IPPROTO_IPV6 && part->cmsg_type == IPV6_TCLASS) {
+            int field = 0;
+            std::memcpy(&field, CMSG_DATA(part), sizeof field);
+            marked_ = is_marked(field);
         }
     }
-    return segment;
 }
 
 }  // namespace wireproof

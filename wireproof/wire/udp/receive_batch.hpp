@@ -9,7 +9,7 @@
 // In a conversation on a connected socket, datagrams come one by one, and the wire needs only their
 // bytes. If the kernel also reports the source, the drops and the segment length, this costs a
 // fifteenth of half a round trip. So the batch tells the kernel not to report them until several
-// datagrams come in a row.
+// datagrams come in a row. A batch that reads marks always needs the reports.
 #pragma once
 
 #include <sys/uio.h>
@@ -33,17 +33,24 @@ public:
         const Address* from = nullptr;  // valid as long as the bytes
         bool begins = false;            // the first frame of its datagram that is returned
         std::size_t place = 0;          // its index in the datagram
+        bool marked = false;            // a router marked its datagram (ECN)
     };
 
-    /// Has room for `datagrams` datagrams, with `grouped` for at most four. `grouped`: the socket
-    /// was told to leave super-packets whole.
-    ReceiveBatch(std::size_t datagrams, std::size_t frame_max, bool grouped);
+    struct Config {
+        std::size_t datagrams = 1;  // at once; with `grouped` at most four
+        std::size_t frame_max = 0;
+        bool grouped = false;      // the socket was told to leave super-packets whole
+        bool reads_marks = false;  // it was told to report the ECN field of each datagram
+    };
+
+    explicit ReceiveBatch(const Config& config);
 
     /// The next frame of at most frame_max bytes, valid until the next call. Asks the kernel at
     /// most once, so that a flood of bad frames does not keep the caller here.
     std::optional<Frame> next(int handle, UdpCounters& counters);
 
-    /// The frames of full length that follow the last returned one in its datagram.
+    /// The frames of full length that follow the last returned one in its datagram. None follow in
+    /// a marked datagram: next() returns each of its frames with the mark.
     RxRun following() const;
     /// Takes the first `frames` of them. Returns their bytes.
     std::size_t take_following(std::size_t frames);
@@ -70,7 +77,7 @@ public:
 
 private:
     static constexpr std::size_t control_size =
-        CMSG_SPACE(sizeof(std::uint32_t)) + CMSG_SPACE(sizeof(int));
+        CMSG_SPACE(sizeof(std::uint32_t)) + 2 * CMSG_SPACE(sizeof(int));
 
     // The kernel gets pointers into the slots, so they never move.
     struct Slot {
@@ -93,10 +100,11 @@ private:
     std::size_t ask(int handle, std::size_t datagrams, UdpCounters& counters);
     void count_failure(UdpCounters& counters);
     void reset(std::size_t i);
-    std::size_t read_control(msghdr& header, UdpCounters& counters);
+    void read_control(msghdr& header, UdpCounters& counters);
 
     std::size_t frame_max_;
     std::size_t buffer_size_;
+    bool reads_marks_;
     std::size_t next_ = 0;
     std::size_t filled_ = 0;
     bool drained_ = false;  // the last call may have taken all that the kernel had
@@ -116,6 +124,7 @@ private:
     bool begins_ = false;
     std::size_t segment_ = 0;
     std::size_t place_ = 0;
+    bool marked_ = false;
     Address from_;
     std::vector<std::byte> buffers_;
     std::vector<Slot> slots_;

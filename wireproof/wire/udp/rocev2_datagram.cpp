@@ -131,6 +131,12 @@ ExpectedOr<Rocev2Datagram, NotRocev2> Rocev2Datagram::find_in_cut_ip(ConstBytes 
     return read(ip, begins_as_ipv6(ip), port, End::may_be_missing);
 }
 
+bool Rocev2Datagram::marked() const {
+    // The second byte; in IPv6, the traffic class begins in the middle of the first one.
+    const bool ipv4 = headers.size() == ipv4_size + udp_size;
+    return is_marked(std::to_integer<int>(ipv4 ? headers[1] : headers[1] >> 4));
+}
+
 bool Rocev2Datagram::icrc_right() const {
     if (missing > 0 || packet.size() < IcrcCover::packet_least) return false;
     const auto cover = IcrcCover::of_headers(headers);

@@ -56,6 +56,8 @@ struct Rocev2Datagram {
         return packet.size() + missing - std::min(missing, IcrcCover::icrc_size);
     }
     bool icrc_right() const;
+    /// A router marked it: the ECN field in `headers` is CE.
+    bool marked() const;
 };
 
 }  // namespace wireproof

@@ -2,65 +2,24 @@
 // Each packet must have the right ICRC for the headers with which it arrives, both if the kernel
 // cuts super-packets up for a device that takes none, and if they cross whole. The tests are
 // skipped if namespaces are not permitted or `ip` is missing.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sched.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "wireproof/base/random.hpp"
+#include "wireproof/wire/udp/namespaces_test_kit.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
-namespace wireproof {
+namespace wireproof::test {
 namespace {
 
 using Packet = std::vector<std::byte>;
 
 constexpr PeerId peer{0};
 constexpr std::size_t frame_max = 1056;
-
-bool ran(const std::string& command) {
-    return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
-}
-
-/// A device needs a moment after its setup before it takes packets.
-bool is_ready(const std::string& device) {
-    for (int attempt = 0; attempt < 250; ++attempt) {
-        if (ran("ip link show " + device + " | grep -q 'state UP'")) return true;
-        ::usleep(20'000);
-    }
-    return false;
-}
-
-/// A network namespace that the calling thread may enter.
-class Namespace {
-public:
-    /// Makes a namespace and moves the calling thread into it.
-    Namespace() {
-        if (::unshare(CLONE_NEWNET) == 0) {
-            handle_ = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-        }
-    }
-    ~Namespace() {
-        if (handle_ >= 0) ::close(handle_);
-    }
-    Namespace(const Namespace&) = delete;
-    Namespace& operator=(const Namespace&) = delete;
-
-    bool is_there() const { return handle_ >= 0; }
-    void enter() const { ASSERT_EQ(::setns(handle_, CLONE_NEWNET), 0); }
-    std::string path() const {
-        return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(handle_);
-    }
-
-private:
-    int handle_ = -1;
-};
 
 Address near_end(bool ipv6) {
     return *Address::parse(ipv6 ? "[fd91::1]:4791" : "10.91.0.1:4791");
@@ -219,4 +178,4 @@ TEST_F(Rocev2Hosts, NoneLeavesForAnotherHostUnlessItIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace wireproof
+}  // namespace wireproof::test

@@ -183,10 +183,11 @@ Rocev2Wire::Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, co
           .copied_max = 0,  // the engine's memory may be gone, and only a commit may find that
           // Over IPv6 the ICRC covers no identification.
           .leave_alone = local_.family == Address::Family::ipv4 ? &make_alone : nullptr})),
-      receiving_(
-          config.batch,
-          config.frame_max + IcrcCover::icrc_size + (shown_ ? ShownDatagrams::headers_max : 0),
-          sending_->segments_max() > 1 && !shown_ && socket_.group_received()),
+      receiving_({.datagrams = config.batch,
+                  .frame_max = config.frame_max + IcrcCover::icrc_size +
+                               (shown_ ? ShownDatagrams::headers_max : 0),
+                  .grouped = sending_->segments_max() > 1 && !shown_ && socket_.group_received(),
+                  .reads_marks = socket_.use(config.ecn) && config.ecn != Ecn::off}),
       config_(config) {}
 
 // The kernel knows the MTU of the interface, and what it has learned of the path since.
@@ -263,6 +264,7 @@ std::optional<RxFrame> Rocev2Wire::receive(Instant now) {
         if (frame) {
             ++counters_.udp.frames_received;
             counters_.udp.bytes_received += frame->bytes.size();
+            counters_.udp.frames_marked += frame->marked ? 1U : 0U;
             return frame;
         }
         receiving_.look_again();
@@ -277,7 +279,8 @@ std::optional<Rocev2Wire::Arrival> Rocev2Wire::arrival_of(const ReceiveBatch::Fr
             return Arrival{.from = found->from,
                            .headers = found->headers,
                            .packet = found->packet,
-                           .icrc = found->icrc};
+                           .icrc = found->icrc,
+                           .marked = config_.ecn != Ecn::off && found->marked()};
         }
         ++(found ? counters_.udp.too_long : counters_.too_short);
         return std::nullopt;
@@ -291,7 +294,8 @@ std::optional<Rocev2Wire::Arrival> Rocev2Wire::arrival_of(const ReceiveBatch::Fr
                    .headers = {},
                    .packet = datagram.bytes.first(datagram.bytes.size() - IcrcCover::icrc_size),
                    .icrc = load_le<std::uint32_t>(datagram.bytes.last<IcrcCover::icrc_size>()),
-                   .place = datagram.place};
+                   .place = datagram.place,
+                   .marked = datagram.marked};
 }
 
 std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival, const ArrivalTime& came) {
@@ -311,7 +315,9 @@ std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival, const Arrival
         lane(from).identifications_ = unknown;
     }
     errors_.heard(static_cast<std::size_t>(from));
-    return RxFrame{.bytes = arrival.packet, .from = from, .integrity = Integrity::intact};
+    RxFrame frame{.bytes = arrival.packet, .from = from, .integrity = Integrity::intact};
+    frame.marked = arrival.marked;
+    return frame;
 }
 
 // The receiver expects identifications to count up inside a super-packet. If a device joined the

@@ -108,6 +108,9 @@ public:
         /// Only if the kernel supports them. A wire that sends super-packets also sends UDP's
         /// checksum.
         SuperPackets super_packets = SuperPackets::on_loopback;
+        /// If the kernel refuses it, no packet is marked. The ICRC covers no ECN field, so packets
+        /// that a router marks are right.
+        Ecn ecn = Ecn::off;
     };
 
     static Expected<Rocev2Wire> open(const Config& config);
@@ -165,6 +168,7 @@ private:
         ConstBytes packet;
         std::uint32_t icrc = 0;
         std::size_t place = 0;  // its index in the super-packet
+        bool marked = false;    // by a router
     };
 
     Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, const Config& config);

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "wireproof/base/check.hpp"
+#include "wireproof/wire/udp/ip_bytes.hpp"
 
 namespace wireproof {
 namespace {
@@ -31,6 +32,32 @@ std::size_t granted(int handle, int buffer) {
     socklen_t length = sizeof bytes;
     WIREPROOF_CHECK(::getsockopt(handle, SOL_SOCKET, buffer, &bytes, &length) == 0);
     return static_cast<std::size_t>(bytes);
+}
+
+int family_of(int handle) {
+    int family = 0;
+    socklen_t length = sizeof family;
+    WIREPROOF_CHECK(::getsockopt(handle, SOL_SOCKET, SO_DOMAIN, &family, &length) == 0);
+    return family;
+}
+
+bool read_ecn(int handle, bool ipv6) {
+    if (!ipv6) return set_option(handle, IPPROTO_IP, IP_RECVTOS, 1);
+    set_option(handle, IPPROTO_IP, IP_RECVTOS, 1);
+    return set_option(handle, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+}
+
+bool set_ect(int handle, int level, int name) {
+    int field = 0;  // the DSCP in its upper six bits
+    socklen_t length = sizeof field;
+    if (::getsockopt(handle, level, name, &field, &length) != 0) return false;
+    return set_option(handle, level, name, (field & ~ecn_mask) | ecn_ect0);
+}
+
+bool send_ect(int handle, bool ipv6) {
+    if (!ipv6) return set_ect(handle, IPPROTO_IP, IP_TOS);
+    set_ect(handle, IPPROTO_IP, IP_TOS);
+    return set_ect(handle, IPPROTO_IPV6, IPV6_TCLASS);
 }
 
 // All of these may fail without harm: they make the socket faster, or make losses visible.
@@ -122,6 +149,14 @@ bool UdpSocket::segments_sent() const {
 
 bool UdpSocket::group_received() {
     return set_option(handle_, SOL_UDP, UDP_GRO, 1);
+}
+
+// A socket at [::] also sends and receives IPv4, and each family has options of its own.
+bool UdpSocket::use(Ecn ecn) {
+    if (ecn == Ecn::off) return true;
+    const bool ipv6 = family_of(handle_) == AF_INET6;
+    if (!read_ecn(handle_, ipv6)) return false;
+    return ecn == Ecn::read || send_ect(handle_, ipv6);
 }
 
 bool UdpSocket::connect(const Address& peer) {

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cstdint>
 #include <utility>
 
 #include "wireproof/wire/udp/address.hpp"
@@ -20,6 +21,14 @@ union SocketAddress {
 SocketAddress to_socket_address(const Address& address);
 Address from_socket_address(const SocketAddress& address);
 socklen_t length_of(const SocketAddress& address);
+
+/// Explicit congestion notification (RFC 3168): a router whose queue is long marks packets instead
+/// of dropping them, if their sender says that its transport answers marks.
+enum class Ecn : std::uint8_t {
+    off,
+    read,  // the wire reports the marks of received frames
+    on,    // and frames leave as ECT(0), so that routers may mark them
+};
 
 /// Sets whether the kernel reports with each received datagram how many it dropped before, and
 /// whether it leaves super-packets whole and reports the length of their frames. False: the kernel
@@ -52,6 +61,9 @@ public:
     bool segments_sent() const;
     /// Tells the kernel to leave such packets whole on arrival (UDP_GRO). False: it cannot.
     bool group_received();
+    /// Whether the kernel now reports the ECN field of each received datagram, and sends the
+    /// datagrams of this socket as `ecn` says. The DSCP of the socket stays as it is.
+    bool use(Ecn ecn);
     /// Sends frames only to this address, and receives only from it. False: not possible.
     bool connect(const Address& peer);
     /// Ends that. False: another socket took the port meanwhile.

@@ -58,7 +58,10 @@ UdpWire::UdpWire(UdpSocket socket, const Config& config)
           .frames = batches(config, socket_.send_buffer()),
           .capabilities = {.frame_max = config.frame_max},
           .segments_max = config.segments && socket_.segments_sent() ? segments_limit : 1})),
-      receiving_(config.batch, config.frame_max, config.segments && socket_.group_received()),
+      receiving_({.datagrams = config.batch,
+                  .frame_max = config.frame_max,
+                  .grouped = config.segments && socket_.group_received(),
+                  .reads_marks = socket_.use(config.ecn) && config.ecn != Ecn::off}),
       batch_(config.batch),
       only_peer_(config.only_peer) {}
 
@@ -136,6 +139,8 @@ std::optional<RxFrame> UdpWire::receive(Instant) {
             const auto dropped = static_cast<std::uint32_t>(counters_.kernel_dropped);
             RxFrame received{.bytes = frame->bytes, .from = *sender_, .lent = {}};
             received.after_overrun = std::exchange(told_dropped_, dropped) != dropped;
+            received.marked = frame->marked;
+            counters_.frames_marked += frame->marked ? 1U : 0U;
             return received;
         }
         ++counters_.unknown_source;

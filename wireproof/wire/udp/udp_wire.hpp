@@ -69,6 +69,8 @@ public:
         /// If set, the only peer. When its address is set, the wire connects the socket to it, so
         /// that the kernel need not look up the route for each packet.
         std::optional<PeerId> only_peer = {};
+        /// If the kernel refuses it, no frame is marked.
+        Ecn ecn = Ecn::off;
     };
 
     static constexpr std::size_t frame_limit = 65507;  // of a datagram over IPv4, bytes

@@ -1,0 +1,53 @@
+// For tests: network namespaces of this process, and commands that run in the one of the calling
+// thread.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace wireproof::test {
+
+inline bool ran(const std::string& command) {
+    return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+/// A device needs a moment after its setup before it takes packets.
+inline bool is_ready(const std::string& device) {
+    for (int attempt = 0; attempt < 250; ++attempt) {
+        if (ran("ip link show " + device + " | grep -q 'state UP'")) return true;
+        ::usleep(20'000);
+    }
+    return false;
+}
+
+/// A network namespace that the calling thread may enter.
+class Namespace {
+public:
+    /// Makes a namespace and moves the calling thread into it.
+    Namespace() {
+        if (::unshare(CLONE_NEWNET) == 0) {
+            handle_ = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+        }
+    }
+    ~Namespace() {
+        if (handle_ >= 0) ::close(handle_);
+    }
+    Namespace(const Namespace&) = delete;
+    Namespace& operator=(const Namespace&) = delete;
+
+    bool is_there() const { return handle_ >= 0; }
+    void enter() const { ASSERT_EQ(::setns(handle_, CLONE_NEWNET), 0); }
+    std::string path() const {
+        return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(handle_);
+    }
+
+private:
+    int handle_ = -1;
+};
+
+}  // namespace wireproof::test
