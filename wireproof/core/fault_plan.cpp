@@ -20,7 +20,8 @@ bool names(const FaultRule& rule, const FrameInfo& info) {
 FaultPlan::FaultPlan(FaultRates rates, std::uint64_t seed)
     : rates_(rates), seed_(seed), random_(seed) {
     if (rates_.bit_error > 0) bits_to_error_ = draw_gap();
-    only_bit_errors_ = rates_.loss == 0 && rates_.duplicate == 0 && rates_.reorder == 0;
+    only_bit_errors_ =
+        rates_.loss == 0 && rates_.duplicate == 0 && rates_.reorder == 0 && rates_.mark == 0;
 }
 
 Fate FaultPlan::decide(const FrameInfo& info) {
@@ -36,6 +37,7 @@ Fate FaultPlan::decide(const FrameInfo& info) {
     if (rates_.reorder > 0 && random_.chance(rates_.reorder)) {
         fate.held_behind = 1 + static_cast<std::uint32_t>(random_.below(rates_.hold_max));
     }
+    fate.marked = rates_.mark > 0 && random_.chance(rates_.mark);
     if (scripted()) {
         if (const auto named = scripted_fate(info)) {
             fate = *named;
@@ -47,6 +49,7 @@ Fate FaultPlan::decide(const FrameInfo& info) {
     counts_.damaged += fate.damaged ? 1 : 0;
     counts_.duplicated += fate.duplicated ? 1 : 0;
     counts_.held += fate.held_behind > 0 ? 1 : 0;
+    counts_.marked += fate.marked ? 1 : 0;
     return fate;
 }
 

@@ -1,5 +1,5 @@
-// Decides which frames are lost, damaged, duplicated or held back: at random by rates, in bursts,
-// or by a script that names frames. A plan is a pure state machine and works the same on a
+// Decides which frames are lost, damaged, duplicated, held back or marked: at random by rates, in
+// bursts, or by a script that names frames. A plan is a pure state machine and works the same on a
 // simulated cable and on a live wire. The plan only decides; the wire applies the decision.
 #pragma once
 
@@ -22,6 +22,7 @@ struct FaultRates {
     double duplicate = 0;  // per frame
     double reorder = 0;    // per frame: the next 1 to hold_max frames overtake it
     std::uint32_t hold_max = 8;
+    double mark = 0;  // per frame: as by a router with a long queue (ECN)
 
     friend bool operator==(const FaultRates&, const FaultRates&) = default;
 };
@@ -40,6 +41,7 @@ struct Fate {
     bool damaged = false;
     bool duplicated = false;
     std::uint32_t held_behind = 0;  // frames that overtake it
+    bool marked = false;            // only a simulated cable can do this
 
     friend bool operator==(const Fate&, const Fate&) = default;
 };
@@ -66,6 +68,7 @@ struct FaultCounts {
     std::uint64_t damaged = 0;
     std::uint64_t duplicated = 0;
     std::uint64_t held = 0;
+    std::uint64_t marked = 0;
 };
 
 /// A regular value: a copy decides the same fates as the original from then on.

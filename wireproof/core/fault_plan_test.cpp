@@ -60,6 +60,24 @@ TEST(FaultPlan, KeepsItsRates) {
     EXPECT_EQ(counts.damaged, 0U);
 }
 
+TEST(FaultPlan, MarksFramesThatItDoesNotLose) {
+    constexpr int frames = 100'000;
+    FaultPlan plan({.loss = 0.1, .mark = 0.05}, 4);
+    FaultPlan again = plan;
+    int marked = 0;
+    for (int i = 0; i < frames; ++i) {
+        const Fate fate = plan.decide(frame_of(100));
+        ASSERT_EQ(again.decide(frame_of(100)), fate);
+        ASSERT_FALSE(fate.lost && fate.marked);
+        marked += fate.marked ? 1 : 0;
+    }
+    EXPECT_NEAR(marked, frames * 0.05 * 0.9, five_sigma(frames, 0.05 * 0.9));
+    EXPECT_EQ(plan.counts().marked, static_cast<std::uint64_t>(marked));
+    FaultPlan only_marks({.mark = 1}, 4);
+    EXPECT_FALSE(only_marks.passes(100));
+    EXPECT_EQ(only_marks.decide(frame_of(100)), Fate{.marked = true});
+}
+
 TEST(FaultPlan, HoldsFramesBehindAnyNumberUpToTheMostEquallyOften) {
     FaultPlan plan({.reorder = 1, .hold_max = 4}, 2);
     std::array<int, 6> seen{};

@@ -20,6 +20,7 @@ CableCounts& CableCounts::operator+=(const CableCounts& other) {
     damaged += other.damaged;
     duplicated += other.duplicated;
     held += other.held;
+    marked += other.marked;
     return *this;
 }
 
@@ -93,6 +94,7 @@ void Cable::depart(Instant now, Flight::Slot slot, Duration detour) {
         flight_.give_back(slot);
         return;
     }
+    const bool long_queue = config_.mark_above > 0 && queue_marks(now);
     const Duration leaving = time_on_cable(size);
     free_at_ = std::max(now, free_at_) + leaving;
     Instant arrival = free_at_ + config_.latency + detour;
@@ -103,6 +105,8 @@ void Cable::depart(Instant now, Flight::Slot slot, Duration detour) {
     }
     if (trace_ == nullptr && !cut_ && held_.empty() && plan_.passes(size)) {
         flight_.frame(slot).integrity = config_.flip_bits ? Integrity::check : Integrity::intact;
+        flight_.frame(slot).marked = long_queue;
+        counts_.marked += long_queue ? 1U : 0U;
         flight_.enter(slot, arrival);
         return;
     }
@@ -115,6 +119,8 @@ void Cable::depart(Instant now, Flight::Slot slot, Duration detour) {
     frame.integrity = config_.flip_bits ? Integrity::check
                       : fate.damaged    ? Integrity::damaged
                                         : Integrity::intact;
+    frame.marked = fate.marked || long_queue;
+    counts_.marked += frame.marked ? 1U : 0U;
     if (fate.damaged && config_.flip_bits) plan_.damage(Bytes(frame.buffer).first(size));
     fly(slot, arrival, fate.held_behind);
     if (fate.duplicated) {
@@ -139,6 +145,10 @@ bool Cable::queue_takes(Instant now, std::size_t bytes) const {
     return queued(now) + static_cast<double>(bytes) <= static_cast<double>(config_.queue_max);
 }
 
+bool Cable::queue_marks(Instant now) const {
+    return queued(now) > static_cast<double>(config_.mark_above);
+}
+
 Flight::Slot Cable::copy_of(Flight::Slot slot) {
     const Flight::Slot copy = flight_.acquire();
     const Flight::Frame& original = flight_.frame(slot);
@@ -149,6 +159,7 @@ Flight::Slot Cable::copy_of(Flight::Slot slot) {
     repeated.lent_at = original.lent_at;
     repeated.integrity = original.integrity;
     repeated.resent = original.resent;
+    repeated.marked = original.marked;
     return copy;
 }
 
@@ -199,7 +210,12 @@ RxFrame Cable::take_next(Instant now) {
         refused_ = false;
         room_since_ = now;
     }
-    return RxFrame{frame.bytes(), PeerId{from_}, frame.integrity, frame.lent, frame.lent_at};
+    return RxFrame{.bytes = frame.bytes(),
+                   .from = PeerId{from_},
+                   .integrity = frame.integrity,
+                   .lent = frame.lent,
+                   .lent_at = frame.lent_at,
+                   .marked = frame.marked};
 }
 
 Duration Cable::time_on_cable(std::size_t bytes) {

@@ -29,6 +29,9 @@ struct CableConfig {
     // Bytes that may wait to leave, as in the port of a switch. A frame beyond this is lost. 0: no
     // limit.
     std::size_t queue_max = 0;
+    // A frame that finds more bytes than this in the queue is marked (RxFrame::marked), as by a
+    // router (ECN). 0: no frame is.
+    std::size_t mark_above = 0;
     std::size_t in_flight_max = 4096;  // frames; beyond this, the lane lends no room
     // Off: the cable marks each frame as intact or damaged (RxFrame::integrity). On: the cable
     // really flips bits, and the receiver must check each frame.
@@ -54,6 +57,7 @@ struct CableCounts {
     std::uint64_t damaged = 0;
     std::uint64_t duplicated = 0;
     std::uint64_t held = 0;
+    std::uint64_t marked = 0;  // by the fault plan or the queue
 
     CableCounts& operator+=(const CableCounts& other);
     friend bool operator==(const CableCounts&, const CableCounts&) = default;
@@ -133,6 +137,7 @@ private:
     void depart_all(Instant now);
     Fate decide(Instant now, const Flight::Frame& frame);
     bool queue_takes(Instant now, std::size_t bytes) const;
+    bool queue_marks(Instant now) const;
     void count(const Fate& fate);
     Flight::Slot copy_of(Flight::Slot slot);
     void fly(Flight::Slot slot, Instant arrival, std::uint32_t held_behind);

@@ -117,6 +117,46 @@ TEST(Cable, LosesWhatItsQueueDoesNotHold) {
     EXPECT_EQ(cable.counts().frames, 6u);
 }
 
+/// "A! B": the frames that arrive, and which of them have a mark.
+std::string marks(Cable& cable) {
+    std::string text;
+    while (cable.next_arrival() != never) {
+        const auto frame = cable.take(cable.next_arrival());
+        if (!text.empty()) text += ' ';
+        text += std::to_integer<char>(frame->bytes[0]);
+        if (frame->marked) text += '!';
+    }
+    return text;
+}
+
+TEST(Cable, MarksFramesThatFindALongQueue) {
+    CableConfig config = slow();
+    config.queue_max = 45;
+    config.mark_above = 19;
+    Cable cable = cable_with(config);
+    send_frames(cable, Instant(), "ABCDE");  // 0, 10, 20, 30 and 40 bytes wait before each
+    EXPECT_EQ(marks(cable), "A B C! D!");
+    EXPECT_EQ(cable.counts().overflowed, 1U);
+    EXPECT_EQ(cable.counts().marked, 2U);
+    send_frames(cable, at(1'000), "FG");  // in the slots of frames that had a mark
+    EXPECT_EQ(marks(cable), "F G");
+}
+
+TEST(Cable, MarksFramesAsItsFaultPlanSays) {
+    Cable cable = cable_with(slow());
+    cable.faults().add_rule(nth(2, {.marked = true}));
+    cable.faults().add_rule(nth(3, {.duplicated = true, .marked = true}));
+    send_frames(cable, Instant(), "ABCD");
+    EXPECT_EQ(marks(cable), "A B! C! C! D");
+    EXPECT_EQ(cable.counts().marked, 2U);
+    CableConfig config = slow();
+    config.faults.mark = 1;
+    Cable router = cable_with(config);
+    send_frames(router, Instant(), "AB");
+    EXPECT_EQ(marks(router), "A! B!");
+    EXPECT_EQ(router.counts().marked, 2U);
+}
+
 TEST(Cable, AFrameThatIsLongerThanTheQueueIsLostOnAnIdleCableToo) {
     CableConfig config = slow();
     config.queue_max = 25;

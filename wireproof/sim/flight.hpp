@@ -27,6 +27,7 @@ public:
         Instant arrival;
         Integrity integrity = Integrity::intact;
         bool resent = false;
+        bool marked = false;  // as by a router (ECN)
 
         ConstBytes bytes() const { return ConstBytes(buffer).first(size); }
         std::size_t length() const { return size + lent.size(); }

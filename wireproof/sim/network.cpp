@@ -50,6 +50,7 @@ Network::Network(const Config& config) {
                             .jitter = config.jitter,
                             .hold_limit = config.hold_limit,
                             .queue_max = config.queue_max,
+                            .mark_above = config.mark_above,
                             .in_flight_max = config.in_flight_max,
                             .flip_bits = config.flip_bits,
                             .lend_payload = config.lend_payload,

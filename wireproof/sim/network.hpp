@@ -49,6 +49,7 @@ struct NetworkConfig {
     Duration jitter = CableConfig().jitter;
     Duration hold_limit = CableConfig().hold_limit;
     std::size_t queue_max = CableConfig().queue_max;
+    std::size_t mark_above = CableConfig().mark_above;
     std::size_t in_flight_max = CableConfig().in_flight_max;
     bool flip_bits = CableConfig().flip_bits;
     bool lend_payload = CableConfig().lend_payload;

@@ -31,6 +31,9 @@ public:
         Duration round_trip = Duration::milliseconds(4);
         std::size_t queue = 50'000;  // bytes; the default is one round trip
         double loss = 0;             // share of the frames lost in the bottleneck
+        /// Bytes in the queue above which the bottleneck marks frames (ECN). 0: it marks none. The
+        /// models of TCP ignore marks.
+        std::size_t mark_above = 0;
     };
 
     explicit SharedLink(const Config& config)
@@ -91,6 +94,7 @@ private:
         cable.latency = Duration(config.round_trip.picoseconds() / 2);
         cable.bytes_per_second = is_bottleneck ? config.bytes_per_second : 0;
         cable.queue_max = is_bottleneck ? config.queue : 0;
+        cable.mark_above = is_bottleneck ? config.mark_above : 0;
         cable.in_flight_max = 1 << 16;  // the queue of a long and fast path
         if (is_bottleneck) cable.faults.loss = config.loss;
         // Without jitter, a sender that sends one packet for each answer would always find the free
