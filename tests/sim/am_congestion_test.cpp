@@ -69,6 +69,28 @@ TEST_P(AmCongestion, OneFlowFillsABottleneckAndLosesLittleToItsQueue) {
     }
 }
 
+// AM-54: the bottleneck marks packets before its queue is full. Control by loss halves the window
+// for a mark, so a queue of less than half a round trip is too short to keep the link busy.
+TEST_P(AmCongestion, AFlowFillsABottleneckThatMarksItAndLosesNothingToItsQueue) {
+    for (const auto& [mark_above, least] :
+         {std::pair{12'000u, 0.75}, std::pair{25'000u, 0.85}, std::pair{50'000u, 0.85}}) {
+        const SharedLink::Config config{.queue = 100'000, .mark_above = mark_above};
+        SharedLink link(config);
+        LinkFlow& flow =
+            link.add(std::make_unique<StoreFlow>(with_congestion_control(), 0), Instant());
+        link.run_until(at(500));
+        const std::uint64_t lost = link.there().counts().overflowed;
+        const auto rates = link.rates_until(at(4'000));
+        const sim::CableCounts& counts = link.there().counts();
+        print_shares("marked", rates, best(config));
+        EXPECT_GE(rates[0], least * best(config)) << mark_above;
+        EXPECT_EQ(counts.overflowed, lost) << mark_above;
+        EXPECT_GT(counts.marked, 0U) << mark_above;
+        EXPECT_LE(stats_of(flow).marked_at_peer, counts.marked) << mark_above;
+        EXPECT_GE(stats_of(flow).marked_at_peer + 50, counts.marked) << mark_above;
+    }
+}
+
 TEST(AmNoCongestionControl, AFlowLosesMuchOfWhatItSends) {
     const am::Config config = am::Config::ethernet();
     SharedLink link({});

@@ -3,6 +3,7 @@
 // that repeats it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -59,6 +60,21 @@ TEST(AmWorlds, SomePathsLoseLongPackets) {
         EXPECT_EQ(result.violation, "") << how_to_repeat(result);
     }
     EXPECT_GT(drawn, 20U);
+}
+
+// AM-54: in some worlds routers mark packets, and in some of these the senders react.
+TEST(AmWorlds, SomePathsMarkPackets) {
+    std::size_t drawn = 0;
+    std::size_t controlled = 0;
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+        const AmWorldPlan plan(seed);
+        const bool marks = std::any_of(plan.faults.begin(), plan.faults.end(),
+                                       [](const FaultRates& rates) { return rates.mark > 0; });
+        drawn += marks ? 1 : 0;
+        controlled += marks && plan.am.congestion != am::Congestion::off ? 1 : 0;
+    }
+    EXPECT_GT(drawn, 100U);
+    EXPECT_GT(controlled, 30U);
 }
 
 // AM-50: a node with go-back-N and a window of 1024 packets sends four packets at a time. The path

@@ -92,6 +92,18 @@ std::string check_control(const AmWorldPlan& plan, const AmSpending& spent) {
     return exceeds("keep-alive timeouts", timeouts, "reasons for one", most);
 }
 
+// AM-54: the peer tells only marks that it has counted, and it counts only those of the cable.
+std::string check_marks(const AmSpending& spent) {
+    if (spent.own.marked_at_peer > spent.peer.marked) {
+        return exceeds("marks told", spent.own.marked_at_peer, "the peer counted",
+                       static_cast<double>(spent.peer.marked));
+    }
+    const std::uint64_t on_cable = spent.there.marked + spent.there.duplicated;
+    if (spent.peer.marked <= on_cable) return {};
+    return exceeds("marks counted", spent.peer.marked, "the cable made at most",
+                   static_cast<double>(on_cable));
+}
+
 // How often a packet may be resent in this time: some times at once, and then after waits that
 // double. A lane that was full may shorten one wait.
 std::uint64_t resends_allowed(const am::Config& config, Duration lasted) {
@@ -166,6 +178,7 @@ std::string broken_bound(const AmWorldPlan& plan, std::size_t pair, const AmSpen
     if (broken.empty()) broken = check_causes(plan, spent);
     if (broken.empty()) broken = check_sends(plan, pair, spent);
     if (broken.empty()) broken = check_control(plan, spent);
+    if (broken.empty()) broken = check_marks(spent);
     return broken;
 }
 

@@ -104,6 +104,18 @@ TEST_F(AmBounds, AResendHasAReason) {
     EXPECT_EQ(broken(), "");
 }
 
+// AM-54: no mark appears that no router made.
+TEST_F(AmBounds, MarksToldAreMarksOfTheCable) {
+    spent.there.marked = 5;
+    spent.there.duplicated = 2;
+    spent.peer.marked = spent.own.marked_at_peer = 7;
+    EXPECT_EQ(broken(), "");
+    spent.own.marked_at_peer = 8;
+    EXPECT_TRUE(breaks("marks told 8, and the peer counted 7"));
+    spent.peer.marked = 8;
+    EXPECT_TRUE(breaks("marks counted 8, and the cable made at most 7"));
+}
+
 TEST_F(AmBounds, PacketsSentAreBoundedByPipelineAndFaults) {
     spent.there.lost = spent.own.nacks_acted_on = 1'000;
     const double needed = 100;

@@ -261,6 +261,21 @@ void draw_black_holes(AmWorldPlan& plan) {
     if (plan.has_black_holes()) plan.what += ", long packets are lost";
 }
 
+// Routers that mark packets. Uses separate random numbers, too. In about half of the worlds with
+// selective recovery, senders answer marks: they have congestion control.
+void draw_marks(AmWorldPlan& plan) {
+    constexpr double share = 0.25;
+    Dice dice(mix64(plan.seed ^ 0xECE));
+    if (!dice.chance(share)) return;
+    for (FaultRates& faults : plan.faults) {
+        if (dice.chance(0.7)) faults.mark = dice.spread(0.001, 0.5);
+    }
+    plan.what += ", marks";
+    if (dice.chance(0.5) || plan.am.recovery != am::Recovery::selective) return;
+    plan.am.congestion = dice.chance(0.5) ? am::Congestion::by_loss : am::Congestion::by_path;
+    plan.what += plan.am.congestion == am::Congestion::by_loss ? " by loss" : " by path";
+}
+
 // The probability that a later packet overtakes this one, if packets are `apart` in time and each
 // is late by up to `jitter`.
 double overtaken(Duration jitter, Duration apart) {
@@ -321,6 +336,7 @@ AmWorldPlan::AmWorldPlan(std::uint64_t world_seed) : seed(world_seed) {
             ", modulus " + std::to_string(am.modulus) + ", in flight " +
             std::to_string(network.in_flight_max) + (network.prefers_equal_sizes ? ", filled" : "");
     draw_black_holes(*this);
+    draw_marks(*this);
 }
 
 }  // namespace wireproof::lab

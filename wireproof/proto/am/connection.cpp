@@ -47,6 +47,7 @@ RxVerdict Connection::judge(Instant now, const RxFrame& frame) {
         if (ending_.active) return RxVerdict::refused;  // the old session is reported first
     }
     commit(now, header->ack);
+    if (frame.marked) note_marked(*header);
     switch (header->kind) {
         case Kind::ack: return RxVerdict::control;
         case Kind::nack: on_nack(now, *header, data); return RxVerdict::control;

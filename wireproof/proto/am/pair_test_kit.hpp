@@ -50,6 +50,7 @@ struct Frame {
     std::vector<std::byte> bytes;
     Header header;
     bool resent = false;
+    bool marked = false;  // in a World: by a router
 };
 using Frames = std::vector<Frame>;
 using Log = std::vector<std::string>;
@@ -223,6 +224,10 @@ struct Pair {
     /// As if the host had no room for the frames before this one.
     RxVerdict give_after_overrun(Node& to, const Frame& frame) {
         return to.give(now, RxFrame{.bytes = frame.bytes, .lent = {}, .after_overrun = true});
+    }
+    /// As if a router had marked it.
+    RxVerdict give_marked(Node& to, const Frame& frame) {
+        return to.give(now, RxFrame{.bytes = frame.bytes, .lent = {}, .marked = true});
     }
     Verdicts give(Node& to, const Frames& frames) {
         Verdicts verdicts;

@@ -20,6 +20,8 @@ struct Stats {
     std::uint64_t filled = 0;                      // of these, with filler
     std::uint64_t nacks_acted_on = 0;              // NACKs that began a resend
     std::uint64_t overruns = 0;                    // of these, because the peer's host had no room
+    std::uint64_t marked = 0;                      // arrived with the mark of a router (AM-54)
+    std::uint64_t marked_at_peer = 0;              // of those sent, as the peer has told
     std::uint64_t keepalive_timeouts = 0;
     std::uint64_t sessions = 0;
 

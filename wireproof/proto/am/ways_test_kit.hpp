@@ -84,7 +84,7 @@ enum class Way : std::uint8_t { fast, general };
 class World {
 public:
     World(Config config, std::uint64_t seed, Weather weather, Way way)
-        : random_(seed), weather_(weather), fast_(way == Way::fast) {
+        : random_(seed), marks_(mix64(seed)), weather_(weather), fast_(way == Way::fast) {
         config.fast_paths = fast_;
         for (std::uint16_t i = 0; i < 2; ++i) {
             config.node = i;
@@ -108,7 +108,8 @@ public:
             }
             for (const std::uint64_t count : stats.sent) note("sent of a kind", count);
             note("counted", stats.resent, stats.nacks_acted_on, stats.overruns,
-                 stats.keepalive_timeouts, stats.sessions, stats.filled);
+                 stats.keepalive_timeouts, stats.sessions, stats.filled, stats.marked,
+                 stats.marked_at_peer);
             note("rest", seen.idle(), seen.quiet());
             note("due", seen.next_deadline().since_start().picoseconds());
             end.none_before = earliest(end.none_before, end.engine.take_soonest_set());
@@ -260,6 +261,7 @@ private:
         ++arrived;
         RxFrame frame{packet, PeerId{}, weather_.checked ? Integrity::check : Integrity::intact};
         frame.after_overrun = bad && below(2) == 0;
+        frame.marked = marks_.chance(0.02);
         met_predicting += end.engine.predicting() ? 1U : 0U;
         const RxVerdict verdict = end.engine.on_frame(now_, frame);
         note("verdict", static_cast<int>(verdict));
@@ -340,6 +342,7 @@ private:
     }
 
     Random random_;
+    Random marks_;  // whether a router marks the frame that arrives
     Weather weather_;
     bool fast_;
     std::array<std::deque<Packet>, 2> on_way_;  // for each sender

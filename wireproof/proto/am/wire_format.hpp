@@ -13,7 +13,7 @@
 namespace wireproof::am {
 
 /// HELLOs compare it: ends of different versions make no session.
-inline constexpr std::uint64_t wire_format_version = 7;
+inline constexpr std::uint64_t wire_format_version = 8;
 
 enum class Kind : std::uint8_t {
     request = 1,      // REQ: runs a handler
@@ -35,9 +35,12 @@ constexpr Kind message_kind(Channel channel) {
     return channel == Channel::request ? Kind::request : Kind::reply;
 }
 
-// Bits of a NACK's count. Here and below, "I" is the node that sends the frame.
+// `count` of a NACK: two bits, and above them how many packets arrived with a mark (AM-54). Here
+// and below, "I" is the node that sends the frame.
 inline constexpr std::uint16_t nack_overrun = 1;  // my host had no room for some frames
 inline constexpr std::uint16_t nack_refuses = 2;  // it arrived, but there is no room for it yet
+inline constexpr unsigned nack_marks_shift = 2;
+inline constexpr std::uint32_t nack_marks_modulus = 1 << 14;
 // `count` of an UNKNOWN: how the session ended at its sender. 0: its sender does not know the
 // session.
 inline constexpr std::uint16_t unknown_silent = 1;      // you were silent

@@ -38,6 +38,8 @@ struct World {
                 for (; !in.empty() && in.front().at <= pair.now; in.pop_front()) {
                     if (tells_overrun && in.front().after_overrun) {
                         pair.give_after_overrun(node, in.front().frame);
+                    } else if (in.front().frame.marked) {
+                        pair.give_marked(node, in.front().frame);
                     } else {
                         pair.give(node, in.front().frame);
                     }
@@ -53,6 +55,7 @@ struct World {
         const Fate fate = plans[to].decide({});
         if (!fate.lost) {
             Frame copy = frame;
+            copy.marked = fate.marked;
             if (fate.damaged) plans[to].damage(copy.bytes);
             if (fate.held_behind > 0) {
                 holds[to].hold(copy, fate.held_behind, pair.now + tick * (2 * delay));

@@ -123,7 +123,8 @@ std::optional<Receiver::NextOfChunk> Receiver::next_of_chunk(
 
 bool Receiver::accept_chunk_packet(Instant now, const RxFrame& frame) {
     const std::size_t size = frame.bytes.size();
-    if (!fast_ || size != config_.packet_max || frame.integrity == Integrity::damaged) return false;
+    const bool usual = size == config_.packet_max && frame.integrity != Integrity::damaged;
+    if (!fast_ || !usual || frame.marked) return false;
     const auto next = next_of_chunk(frame.bytes.first<ShortHeader::size>());
     if (!next) return false;
     if (frame.integrity == Integrity::check &&

@@ -31,7 +31,7 @@ template <Channel channel>
 // and nothing changes before all checks have succeeded. Each channel has its own copy of the code,
 // so that all addresses are constants.
 [[gnu::always_inline]] inline bool Receiver::accept_message(Instant now, const RxFrame& frame) {
-    if (!fast_ || frame.bytes.size() < ShortHeader::size) return false;
+    if (!fast_ || frame.marked || frame.bytes.size() < ShortHeader::size) return false;
     const auto head = frame.bytes.first<ShortHeader::size>();
     const std::uint64_t address = ShortHeader::address_in(head);
     if (address == receive_[0].single_address) {

@@ -37,6 +37,11 @@ public:
     /// By transfer id. Request channel: stores of the peer; reply channel: gets of this node.
     std::vector<Incoming> incoming;
 
+    /// AM-54: packets of the channel that arrived with the mark of a router. Each NACK carries the
+    /// count, so that a lost one loses nothing.
+    void note_marked() { marked_ = (marked_ + 1) % nack_marks_modulus; }
+    std::uint32_t marked() const { return marked_; }
+
     /// Active transfers.
     std::uint32_t arriving() const { return arriving_; }
     Incoming& begin_transfer(std::uint32_t id) {
@@ -65,10 +70,11 @@ public:
     void reset() {
         window.reset();
         std::fill(incoming.begin(), incoming.end(), Incoming{});
-        arriving_ = 0;
+        arriving_ = marked_ = 0;
     }
     void fingerprint(Fingerprint& sink) const {
         window.fingerprint(sink);
+        sink.add(marked_);
         for (const Incoming& transfer : incoming) transfer.fingerprint(sink);
     }
 
@@ -78,6 +84,7 @@ private:
     }
 
     std::uint32_t arriving_ = 0;
+    std::uint32_t marked_ = 0;  // modulo nack_marks_modulus, from 0 in each session
 };
 
 }  // namespace wireproof::am

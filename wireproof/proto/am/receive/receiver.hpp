@@ -13,6 +13,13 @@ protected:
     inline RxVerdict note_verdict(Instant now, RxVerdict verdict, std::uint32_t frames = 1);
     /// A numbered packet of this session. Its acks have been applied.
     RxVerdict on_numbered(const Header& header, ConstBytes data);
+    /// AM-54: a router marked this packet of the session. Those that the peer's congestion control
+    /// causes count, also repeated ones.
+    void note_marked(const Header& header) {
+        if (!is_numbered(header.kind) && header.kind != Kind::keepalive) return;
+        receiver(header.channel).note_marked();
+        ++stats_.marked;
+    }
     /// A packet of this session that on_numbered() would put off because there are no buffers.
     bool would_put_off(ConstBytes packet) const;
     /// The receiver answers each question (AM-17, AM-18): the answer says what is missing of all

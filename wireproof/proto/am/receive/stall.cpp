@@ -101,6 +101,7 @@ bool Receiver::send_nack(Channel channel, TxFrame& out) {
     }
     const bool refused = (channel == Channel::request && refuses()) || window.puts_off();
     if (refused) header.count |= nack_refuses;
+    header.count |= static_cast<std::uint16_t>(receiver(channel).marked() << nack_marks_shift);
     window.nack_left();
     emit(out, header, ConstBytes(data).first(size));
     return true;

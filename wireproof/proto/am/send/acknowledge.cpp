@@ -37,6 +37,7 @@ void Sender::on_nack(Instant now, const Header& header, ConstBytes data) {
         on_acked(header.channel, message);
     });
     if (!valid) return;
+    stats_.marked_at_peer += sender(header.channel).take_marks(header.count >> nack_marks_shift);
     const std::uint32_t freed = before - window.under_way();
     sender(header.channel).rtt.freed(now, freed);
     refill(header.channel);

@@ -60,6 +60,7 @@ void SendChannel::reset() {
 
 void SendChannel::forget_path() {
     long_ = {};
+    marks_told_ = new_marks_ = 0;
     PacketsInFlight& in_flight = window.in_flight();
     if (!controlled_) return in_flight.end_counting();
     congestion_ = congestion::Control(algorithm_, {.most = all_});
@@ -80,6 +81,8 @@ void SendChannel::steer_counted(Instant now, std::uint32_t overran) {
     if (!in_flight.counted()) return;
     const PacketsInFlight::Heard heard = in_flight.take_heard();
     if (heard.arrived > 0) congestion_.on_arrived(now, heard.arrived, in_flight.most());
+    const std::uint32_t marked = std::exchange(new_marks_, 0);
+    if (marked > 0) congestion_.on_marked(now, marked);
     if (overran > 0) {
         congestion_.on_overrun(now, heard.lost);
     } else if (heard.lost > 0 && controlled_) {
@@ -116,6 +119,16 @@ void SendChannel::follow_missing() {
     if (backoff.times() == 0) window.in_flight().hold_new(false);
 }
 
+// A NACK that another one has overtaken has a count of before: the difference is above half of the
+// modulus. Between two answers, less than a window of packets arrives.
+std::uint32_t SendChannel::take_marks(std::uint32_t told) {
+    const std::uint32_t more = (told - marks_told_) % nack_marks_modulus;
+    if (more >= nack_marks_modulus / 2) return 0;
+    marks_told_ = told;
+    if (controlled_) new_marks_ += more;
+    return more;
+}
+
 // The answer may be to a question that measures the round trip.
 void SendChannel::on_answer(Instant now, std::uint32_t distance, std::uint32_t overran) {
     const auto measured = window.answered(now, distance);
@@ -141,6 +154,8 @@ void SendChannel::fingerprint(Instant now, Fingerprint& sink) const {
     backoff.fingerprint(now, window.first_missing(), sink);
     if (window.in_flight().counted()) congestion_.fingerprint(now, sink);
     long_.fingerprint(window.una(), sink);
+    sink.add(marks_told_);
+    sink.add(new_marks_);
 }
 
 }  // namespace wireproof::am

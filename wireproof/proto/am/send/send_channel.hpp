@@ -48,6 +48,9 @@ public:
     void steer(Instant now, std::uint32_t overran = 0) {
         if (overran > 0 || window.in_flight().steered()) steer_counted(now, overran);
     }
+    /// AM-54: the peer has told how many packets reached it with a mark. Returns how many of them
+    /// are new. Call it before on_answer().
+    std::uint32_t take_marks(std::uint32_t told);
     /// A NACK arrived. Its cause left at this distance from the number that the NACK expects.
     void on_answer(Instant now, std::uint32_t distance, std::uint32_t overran);
     /// A timer has expired; the peer has been silent for `silence`.
@@ -87,6 +90,8 @@ private:
     bool controlled_;  // Config::congestion
     congestion::Algorithm algorithm_;
     congestion::Control congestion_;
+    std::uint32_t marks_told_ = 0;  // modulo nack_marks_modulus
+    std::uint32_t new_marks_ = 0;   // since the last steer()
     LongPackets long_;
 };
 
