@@ -159,7 +159,8 @@ struct Faults {
 /// Says to which peers an Endpoint sends with congestion control. While the network path to one of
 /// these peers is congested, the Endpoint sends fewer packets than its windows allow. Other flows
 /// on the path then get a share. open() decides for each peer, and set_peer_address() does not
-/// change the decision.
+/// change the decision. If one peer is of this kind, all frames of the Endpoint allow routers to
+/// mark them (ECN). The sender then slows down before the router must drop frames.
 enum class CongestionControl : std::uint8_t {
     // On UDP, to each peer whose address is not a loopback address. If the address of the peer is
     // not known, the address of this node counts.
@@ -256,6 +257,10 @@ struct PeerCounters {
     std::uint64_t nacks = 0;   // sent frames that name missing packets
     /// How often this node began to retransmit because the peer's host had no room for frames.
     std::uint64_t overruns = 0;
+    /// Received frames with the mark of a router whose queue is long (ECN, RFC 3168).
+    std::uint64_t marked = 0;
+    /// Frames of this node that reached the peer with such a mark, as far as the peer has told.
+    std::uint64_t marked_at_peer = 0;
     std::uint64_t keepalives = 0;         // sent frames that ask the peer what has arrived
     std::uint64_t hellos = 0;             // sent frames that agree on a session
     std::uint64_t timeouts = 0;           // keep-alive timers that expired

@@ -39,6 +39,7 @@ am::UdpNode open_udp_node(const PerfPlan& plan, std::uint16_t node, const std::s
     udp.local = opened(Address::parse(local));
     udp.frame_max = perf_config(plan, node).packet_max;
     udp.only_peer = PeerId(1 - node);
+    if (plan.controls_congestion()) udp.ecn = Ecn::on;
     udp.faults.loss = plan.loss;
     udp.seed = plan.seed + node;
     return opened(am::UdpNode::open(udp));

@@ -21,6 +21,23 @@ Congestion congestion_to(const Address& peer, const Address& own, const Options&
                                                                         : Congestion::by_loss;
 }
 
+std::vector<Congestion> congestion_of(const ReadOptions& read, const Options& options) {
+    std::vector<Congestion> congestion;
+    for (const Address& peer : read.addresses) {
+        congestion.push_back(congestion_to(peer, read.addresses[options.self], options));
+    }
+    return congestion;
+}
+
+// A peer that uses ECN must learn of its marks from this node, even if this node sends without
+// congestion control. On loopback, no router marks a frame.
+Ecn ecn_to(const std::vector<Congestion>& congestion, const ReadOptions& read) {
+    for (std::size_t peer = 0; peer < congestion.size(); ++peer) {
+        if (peer != read.config.node && congestion[peer] != Congestion::off) return Ecn::on;
+    }
+    return read.addresses[read.config.node].is_loopback() ? Ecn::off : Ecn::read;
+}
+
 Expected<host::AnyWire> open_shm(const ReadOptions& read, std::size_t nodes) {
     ShmWire::Config shm;
     shm.name = read.shm_name;
@@ -38,13 +55,14 @@ Expected<host::AnyWire> open_shm(const ReadOptions& read, std::size_t nodes) {
     return host::AnyWire(FaultyWire<ShmWire>(std::move(*wire), std::move(faults)));
 }
 
-Expected<UdpNode> open_udp(const ReadOptions& read) {
+Expected<UdpNode> open_udp(const ReadOptions& read, Ecn ecn) {
     UdpNode::Options udp;
     udp.peers = read.addresses;
     udp.unset_is_open = false;
     udp.local = std::exchange(udp.peers[read.config.node], {});  // the node itself is not a peer
     if (udp.peers.size() == 2) udp.only_peer = PeerId(1 - read.config.node);
     udp.frame_max = read.config.packet_max;
+    udp.ecn = ecn;
     udp.faults = read.faults;
     udp.seed = read.config.seed;
     return UdpNode::open(udp);
@@ -110,12 +128,9 @@ Result<Endpoint> Endpoint::open_as(const Options& options) {
         inside->shm_name = options.peers.front();
         return Endpoint(std::move(inside));
     }
-    auto wire = open_udp(*read);
+    const std::vector<Congestion> congestion = congestion_of(*read, options);
+    auto wire = open_udp(*read, ecn_to(congestion, *read));
     if (!wire) return Opened::failure(wire.error().message);
-    std::vector<Congestion> congestion;
-    for (const Address& peer : read->addresses) {
-        congestion.push_back(congestion_to(peer, read->addresses[options.self], options));
-    }
     auto inside =
         std::make_unique<Inside>(std::move(*wire), read->config, congestion, options.active_peers);
     for (std::size_t peer = 0; peer < inside->node.nodes(); ++peer) {

@@ -463,6 +463,8 @@ PeerCounters Node::counters(std::size_t peer) const {
     counters.acks = stats.sent_of(Kind::ack);
     counters.nacks = stats.sent_of(Kind::nack);
     counters.overruns = stats.overruns;
+    counters.marked = stats.marked;
+    counters.marked_at_peer = stats.marked_at_peer;
     counters.keepalives = stats.sent_of(Kind::keepalive);
     counters.hellos = stats.sent_of(Kind::hello);
     counters.timeouts = stats.keepalive_timeouts;

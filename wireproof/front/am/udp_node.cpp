@@ -11,6 +11,7 @@ Expected<UdpNode> UdpNode::open(const Options& options) {
     config.unset_is_open = options.unset_is_open;
     config.frame_max = options.frame_max;
     config.only_peer = options.only_peer;
+    config.ecn = options.ecn;
     auto socket = UdpWire::open(config);
     if (!socket) return tl::unexpected(socket.error());
     UdpNode node;

@@ -21,6 +21,7 @@ public:
         bool unset_is_open = true;             // see UdpWire::Config
         std::optional<PeerId> only_peer = {};  // the other of two nodes; see UdpWire::Config
         std::size_t frame_max = 1472;
+        Ecn ecn = Ecn::off;
         FaultRates faults = {};
         std::uint64_t seed = 0;
     };

@@ -86,7 +86,8 @@ public:
             const std::size_t packet = frame->bytes.size() - IcrcCover::icrc_size;
             return RxFrame{.bytes = frame->bytes.first(packet),
                            .from = frame->from,
-                           .integrity = Integrity::intact};
+                           .integrity = Integrity::intact,
+                           .marked = frame->marked};
         }
         return std::nullopt;
     }

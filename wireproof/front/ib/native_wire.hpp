@@ -134,7 +134,10 @@ private:
             ++counters_.other_source;
             return std::nullopt;
         }
-        return RxFrame{.bytes = native->packet, .from = frame.from, .integrity = Integrity::intact};
+        return RxFrame{.bytes = native->packet,
+                       .from = frame.from,
+                       .integrity = Integrity::intact,
+                       .marked = frame.marked};
     }
     std::optional<RxFrame> dropped(NativeFault fault) {
         ++counters_.faults[static_cast<std::size_t>(fault)];

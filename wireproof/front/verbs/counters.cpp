@@ -100,6 +100,7 @@ std::string own_counters(const CountersOf& of) {
     wire.add("send_dropped", udp.send_dropped);
     wire.add("send_failed", udp.send_failed);
     wire.add("kernel_dropped", udp.kernel_dropped);
+    wire.add("frames_marked", udp.frames_marked);
     wire.add("unknown_source", udp.unknown_source);
     wire.add("too_long", udp.too_long);
     wire.add("too_short", of.wire.too_short);
