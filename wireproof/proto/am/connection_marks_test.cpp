@@ -271,8 +271,9 @@ TEST(AmMarks, ANewSessionBeginsAtZero) {
         pair.settle();
         requests(pair.a, 1);
         carry_marked(pair);
+        pair.give(pair.a, answer(pair));
         pair.settle();
-        ASSERT_GT(stats_of(pair.b).marked, 0U);
+        ASSERT_EQ(stats_of(pair.a).marked_at_peer, 1U);
         pair.a.engine.on_wire_event(pair.now, WireEvent::new_life);
         pair.b.engine.on_wire_event(pair.now, WireEvent::new_life);
         pair.a.draw();
