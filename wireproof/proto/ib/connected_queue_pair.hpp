@@ -3,6 +3,7 @@
 // and Writes. Only RC answers requests and retransmits packets.
 #pragma once
 
+#include "wireproof/proto/ib/congestion_notices.hpp"
 #include "wireproof/proto/ib/queue_pair_core.hpp"
 #include "wireproof/proto/ib/rc_requester.hpp"
 #include "wireproof/proto/ib/rc_responder.hpp"
@@ -32,6 +33,10 @@ public:
 
     /// A packet for this queue pair, with its transport and from its peer.
     RxVerdict on_packet(Instant now, const Packet& packet, Adapter& adapter);
+    /// A router marked this packet. Call it before on_packet.
+    void on_marked(Instant now, const Packet& packet);
+    /// The peer says that a router marked packets of this queue pair.
+    void on_notification(Instant now);
     /// A packet with an opcode that does not exist.
     RxVerdict on_reserved(Instant now, const Bth& bth, Adapter& adapter);
     void on_deadline(Instant now, Adapter& adapter);
@@ -45,7 +50,7 @@ public:
     bool poll_transmit(Instant now, TxFrame& out, Adapter& adapter);
     void release_acks() { responder_.release_acks(); }
     /// When a packet counts as unanswered.
-    Instant next_timeout() const { return requester_.next_deadline(); }
+    Instant next_timeout() const { return requester_.next_timeout(); }
     Instant next_deadline() const {
         return earliest(requester_.next_deadline(), responder_.next_deadline());
     }
@@ -65,6 +70,7 @@ private:
     QueuePairCore core_;
     Requester requester_;
     Responder responder_;
+    CongestionNotices notices_;
     bool answer_first_ = true;  // answers and requests take turns
     bool established_ = false;  // the event was reported
     bool drained_due_ = false;  // the event must still be reported
@@ -83,6 +89,7 @@ ModifyStatus ConnectedQueuePair<Requester, Responder>::modify(const QueuePairCha
         core_.clear(adapter);
         requester_.reset();
         responder_.reset();
+        notices_ = {};
         answer_first_ = true;
         established_ = drained_due_ = false;
         return status;
@@ -162,6 +169,24 @@ RxVerdict ConnectedQueuePair<Requester, Responder>::on_packet(Instant now, const
     return verdict;
 }
 
+// RC-35, 36: responses to Reads are packets of a flow that this side controls.
+template <class Requester, class Responder>
+void ConnectedQueuePair<Requester, Responder>::on_marked(Instant now, const Packet& packet) {
+    if (!may_receive(core_.state())) return;
+    ++core_.counters.marked;
+    notices_.on_marked(now);
+    if constexpr (Requester::transport == Transport::rc) {
+        if (packet.opcode->verb == Verb::read_response) requester_.marked();
+    }
+}
+
+template <class Requester, class Responder>
+void ConnectedQueuePair<Requester, Responder>::on_notification(Instant now) {
+    if constexpr (Requester::transport == Transport::rc) {
+        if (may_send(core_.state())) requester_.on_notification(now, core_);
+    }
+}
+
 template <class Requester, class Responder>
 RxVerdict ConnectedQueuePair<Requester, Responder>::on_reserved(Instant, const Bth& bth,
                                                                 Adapter& adapter) {
@@ -184,6 +209,7 @@ void ConnectedQueuePair<Requester, Responder>::on_deadline(Instant now, Adapter&
 template <class Requester, class Responder>
 bool ConnectedQueuePair<Requester, Responder>::poll_transmit(Instant now, TxFrame& out,
                                                              Adapter& adapter) {
+    if (notices_.poll_transmit(now, core_, out)) return true;
     const QueuePairState before = core_.state();
     bool sent = answer_first_ && responder_.poll_transmit(now, core_, adapter, out);
     answer_first_ = !sent;
@@ -220,6 +246,7 @@ void ConnectedQueuePair<Requester, Responder>::fingerprint(Instant now, Fingerpr
     core_.fingerprint(sink);
     requester_.fingerprint(now, sink);
     responder_.fingerprint(now, sink);
+    notices_.fingerprint(now, sink);
     sink.add(answer_first_);
     sink.add(established_);
     sink.add(drained_due_);

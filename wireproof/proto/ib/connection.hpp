@@ -23,6 +23,7 @@ struct Connection {
     std::uint8_t timeout = 14;            // 67 ms
     std::uint8_t retry_count = 7;
     std::uint8_t rnr_retry = 7;  // 7: no limit
+    Congestion congestion = Congestion::off;
 };
 
 /// `peer` limits what packets of the peer may do, in addition to their keys.
@@ -52,6 +53,7 @@ inline QueuePairChange to_rts(Transport transport, const Connection& connection)
         change.timeout = connection.timeout;
         change.retry_count = connection.retry_count;
         change.rnr_retry = connection.rnr_retry;
+        change.congestion = connection.congestion;
     }
     return change;
 }

@@ -129,6 +129,9 @@ struct Opcode {
     }
 };
 
+/// Of a congestion notification packet (CNP).
+inline constexpr std::uint8_t notification_opcode = 0x81;
+
 namespace opcodes {
 
 constexpr std::uint8_t set_of(auto... headers) {
@@ -181,7 +184,8 @@ inline constexpr std::array others = {
     Opcode{0x64, "SEND Only", Verb::send, Part::only, set_of(deth), PayloadRule::up_to_path_mtu},
     Opcode{0x65, "SEND Only Imm", Verb::send, Part::only, set_of(deth, imm),
            PayloadRule::up_to_path_mtu},
-    Opcode{0x81, "CNP", Verb::congestion, Part::only, set_of(), PayloadRule::reserved_16},
+    Opcode{notification_opcode, "CNP", Verb::congestion, Part::only, set_of(),
+           PayloadRule::reserved_16},
 };
 
 inline constexpr auto all = [] {

@@ -21,14 +21,16 @@ void PeerWindows::on_arrived(PeerId peer, std::uint32_t packets) {
     one.packets = std::min(one.packets + 1, config_.most);
 }
 
-void PeerWindows::on_lost(PeerId peer) {
+void PeerWindows::on_lost(PeerId peer, Loss loss) {
     if (!limited()) return;
     Flow& one = flow(peer);
     if (one.near) return;
     if (one.recovering > 0) return;
     one.recovering = one.under_way;
     one.credit = 0;
-    one.packets = std::max(one.packets / 2, config_.least);
+    const std::uint32_t least =
+        loss == Loss::controlled ? std::min(config_.start, one.packets) : config_.least;
+    one.packets = std::max(one.packets / 2, least);
 }
 
 void PeerWindows::fingerprint(Fingerprint& sink) const {

@@ -73,7 +73,10 @@ public:
         if (limited() && before != after) flow(peer).under_way += after - before;
     }
     void on_arrived(PeerId peer, std::uint32_t packets);
-    void on_lost(PeerId peer);
+    /// Whose packet was lost. A queue pair with congestion control knows random losses. They do not
+    /// shrink the window below its first size, which every receive buffer has room for.
+    enum class Loss : std::uint8_t { any, controlled };
+    void on_lost(PeerId peer, Loss loss = Loss::any);
 
     /// A queue pair found no room: `wake` reports it when there is room.
     void wait(PeerId peer, std::uint32_t queue_pair) {

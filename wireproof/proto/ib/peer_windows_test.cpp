@@ -72,6 +72,19 @@ TEST(PeerWindows, ANearPeerHasNoLimitAndIsCountedOn) {
     EXPECT_EQ(windows.room(peer), 32U);
 }
 
+TEST(PeerWindows, ALossThatCongestionControlKnowsKeepsTheFirstSize) {
+    PeerWindows windows({.start = 32, .least = 8, .most = 256});
+    windows.on_lost(peer, PeerWindows::Loss::controlled);
+    EXPECT_EQ(windows.packets(peer), 32U);
+    while (windows.packets(peer) < 40) fill(windows);
+    windows.on_lost(peer, PeerWindows::Loss::controlled);
+    EXPECT_EQ(windows.packets(peer), 32U);
+    windows.on_lost(peer);
+    EXPECT_EQ(windows.packets(peer), 16U);
+    windows.on_lost(peer, PeerWindows::Loss::controlled);
+    EXPECT_EQ(windows.packets(peer), 16U);
+}
+
 TEST(PeerWindows, LossesLeaveTheLeastAndOneHalvesOnce) {
     PeerWindows windows({.start = 32, .least = 8, .most = 256});
     for (const std::uint32_t left : {16U, 8U, 8U}) {

@@ -281,6 +281,10 @@ RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, con
         return refuse(counters_.foreign_source, RxVerdict::foreign);
     }
     if (packet != nullptr && packet->opcode->verb == Verb::congestion) {
+        with(*found, [now](auto& pair) {
+            if constexpr (requires { pair.on_notification(now); }) pair.on_notification(now);
+        });
+        note(bth.dest_qp, *found);
         return refuse(counters_.congestion, RxVerdict::control);
     }
     // UC-6: the opcode belongs to another transport.
@@ -292,8 +296,9 @@ RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, con
             return packet == nullptr ? pair.on_reserved()
                                      : pair.on_packet(*packet, frame.from, adapter_);
         } else {
-            return packet == nullptr ? pair.on_reserved(now, bth, adapter_)
-                                     : pair.on_packet(now, *packet, adapter_);
+            if (packet == nullptr) return pair.on_reserved(now, bth, adapter_);
+            if (frame.marked) pair.on_marked(now, *packet);
+            return pair.on_packet(now, *packet, adapter_);
         }
     });
     note(bth.dest_qp, *found);

@@ -44,7 +44,7 @@ struct PortCounters {
     std::uint64_t foreign_partition = 0;
     std::uint64_t foreign_source = 0;   // not from the peer of the queue pair
     std::uint64_t wrong_transport = 0;  // not the transport of the queue pair
-    std::uint64_t congestion = 0;       // congestion notifications, which have no effect here
+    std::uint64_t congestion = 0;       // congestion notifications, also those without effect
 
     std::uint64_t received_as(RxVerdict verdict) const {
         return received[static_cast<std::size_t>(verdict)];

@@ -191,6 +191,7 @@ public:
             change.timeout = settings_.connection.timeout.value_or(4);
             change.retry_count = settings_.connection.retry_count.value_or(7);
             change.rnr_retry = settings_.connection.rnr_retry.value_or(7);
+            change.congestion = settings_.connection.congestion;
         }
         return change;
     }

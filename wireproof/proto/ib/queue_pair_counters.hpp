@@ -39,10 +39,15 @@ struct QueuePairCounters {
     std::uint64_t reads_broken = 0;    // Reads answered only in part: the memory was gone
     std::uint64_t timeouts = 0;
     std::uint64_t went_back = 0;  // times that a NAK or a missing response caused retransmission
+    std::uint64_t silences = 0;   // oldest packets sent again before the answer timeout
     std::uint64_t rnr_waits = 0;
     std::uint64_t probes = 0;
     std::uint64_t messages_lost = 0;  // UC: losses, each of one message or more
     std::uint64_t abandoned = 0;      // messages that broke off after their first packet
+
+    std::uint64_t marked = 0;        // received packets that a router marked (ECN)
+    std::uint64_t cnps_sent = 0;     // congestion notifications
+    std::uint64_t cnps_handled = 0;  // received ones that congestion control heeded
 
     /// The packets that this queue pair received.
     std::uint64_t received() const;
@@ -75,7 +80,7 @@ inline constexpr std::array<QueuePairCounter, 15> reception_counters = {{
     {"stale", &QueuePairCounters::stale},
 }};
 
-inline constexpr std::array<QueuePairCounter, 16> more_counters = {{
+inline constexpr std::array<QueuePairCounter, 20> more_counters = {{
     {"resumed", &QueuePairCounters::resumed},
     {"sent", &QueuePairCounters::sent},
     {"resent", &QueuePairCounters::resent},
@@ -88,10 +93,14 @@ inline constexpr std::array<QueuePairCounter, 16> more_counters = {{
     {"reads_broken", &QueuePairCounters::reads_broken},
     {"timeouts", &QueuePairCounters::timeouts},
     {"went_back", &QueuePairCounters::went_back},
+    {"silences", &QueuePairCounters::silences},
     {"rnr_waits", &QueuePairCounters::rnr_waits},
     {"probes", &QueuePairCounters::probes},
     {"messages_lost", &QueuePairCounters::messages_lost},
     {"abandoned", &QueuePairCounters::abandoned},
+    {"marked", &QueuePairCounters::marked},
+    {"cnps_sent", &QueuePairCounters::cnps_sent},
+    {"cnps_handled", &QueuePairCounters::cnps_handled},
 }};
 
 inline std::uint64_t QueuePairCounters::received() const {

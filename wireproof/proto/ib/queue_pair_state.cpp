@@ -137,6 +137,7 @@ void QueuePairAttributes::apply(const QueuePairChange& change) {
     take(timeout, change.timeout);
     take(retry_count, change.retry_count);
     take(rnr_retry, change.rnr_retry);
+    take(congestion, change.congestion);
 }
 
 /// Leaves out receive_psn and send_psn: they are used once, at a step that must give them.
@@ -154,6 +155,7 @@ void QueuePairAttributes::fingerprint(Fingerprint& sink) const {
     sink.add(timeout);
     sink.add(retry_count);
     sink.add(rnr_retry);
+    if (congestion != Congestion::off) sink.add(congestion);
 }
 
 ModifyStatus check_change(Transport transport, QueuePairState state, const QueuePairChange& change,

@@ -87,6 +87,16 @@ struct StateStep {
 /// Empty if there is no such step.
 std::optional<StateStep> state_step(Transport transport, QueuePairState from, QueuePairState to);
 
+/// How an RC requester limits its packets in flight on a path that other flows share
+/// (core/congestion). Not an attribute of the specification.
+enum class Congestion : std::uint8_t { off, by_loss, by_path };
+
+inline constexpr std::array<std::string_view, 3> congestion_names = {"off", "loss", "path"};
+
+constexpr std::string_view name_of(Congestion congestion) {
+    return congestion_names[static_cast<std::size_t>(congestion)];
+}
+
 /// given; has no effect here
 struct QueuePairChange {
     std::optional<QueuePairState> state = {};
@@ -109,6 +119,8 @@ struct QueuePairChange {
     bool alternate_path = false;                   // given; has no effect here
     bool migration_state = false;                  // given
     std::optional<bool> drained_notify = {};
+    /// Any change may have it. It takes effect with the step to RTS.
+    std::optional<Congestion> congestion = {};
 
     AttributeSet given() const;
 };
@@ -131,6 +143,7 @@ struct QueuePairAttributes {
     std::uint8_t timeout = 0;
     std::uint8_t retry_count = 0;
     std::uint8_t rnr_retry = 0;
+    Congestion congestion = Congestion::off;
 
     /// The caller has refused values that do not fit into their fields.
     void apply(const QueuePairChange& change);

@@ -10,6 +10,7 @@ namespace wireproof::proto::ib {
 void RcRequester::start(const QueuePairCore& core) {
     reset();
     backoff_ = Backoff(core.config().backs_off);
+    flow_ = RcFlow(core.attributes().congestion, core.config().in_flight_max);
     oldest_ = cursor_ = next_ = core.attributes().send_psn;
     allow_data_requests(core.attributes().max_rd_atomic);
     unlimited_ = !core.config().credits;
@@ -30,7 +31,10 @@ void RcRequester::allow_data_requests(std::size_t count) {
 
 bool RcRequester::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out) {
     if (timers_.running(Timer::not_ready)) return false;
-    if (core.circle().steps_after(cursor_, oldest_) >= backoff_.window()) return false;
+    if (flow_.wants_again() && may_send(core.state())) {
+        return send_oldest_again(now, core, adapter, out);
+    }
+    if (in_flight(core) >= backoff_.window()) return false;
     while (may_send(core.state()) && cursor_entry_ < core.sends.size()) {
         SendEntry& entry = core.sends[cursor_entry_];
         if (!entry.begun) {
@@ -42,33 +46,55 @@ bool RcRequester::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapt
             continue;
         }
         if (!may_send_packet(entry, core)) return false;
-        if (wants_data(entry.terms.request)) {
-            const std::uint32_t responses = responses_to_ask(entry, core, adapter);
-            if (responses == 0) return false;
-            send_data_request(entry, responses, core, out);
-            sent(now, entry, responses, core, out);
-            count_under_way(core, adapter);
-            return true;
-        }
-        if (!has_room(1, core, adapter)) return false;
-        const std::uint32_t index = core.circle().steps_after(cursor_, entry.first);
-        const auto payload = gather(entry, range_of(entry.length, index, core.path_mtu()),
-                                    adapter.memory, core.config().domain);
-        if (!payload) {
-            // The memory is gone. It is not known whether the peer received the requests before
-            // this one.
-            while (&core.sends.front() != &entry) {
-                core.complete_send(adapter, CompletionStatus::flushed);
-            }
-            fail(CompletionStatus::local_protection_error, core, adapter);
-            return false;
-        }
-        send_message_packet(entry, *payload, core, adapter, out);
-        sent(now, entry, 1, core, out);
+        const bool asks_data = wants_data(entry.terms.request);
+        const std::uint32_t psns = asks_data ? responses_to_ask(entry, core, adapter)
+                                             : (has_room(1, core, adapter) ? 1U : 0U);
+        if (psns == 0 || !send_packet(now, entry, psns, core, adapter, out)) return false;
         count_under_way(core, adapter);
         return true;
     }
     return false;
+}
+
+/// Sends the packet at the cursor. Returns false if the memory is gone.
+bool RcRequester::send_packet(Instant now, const SendEntry& entry, std::uint32_t psns,
+                              QueuePairCore& core, Adapter& adapter, TxFrame& out) {
+    if (wants_data(entry.terms.request)) {
+        send_data_request(entry, psns, core, out);
+        sent(now, entry, psns, core, adapter, out);
+        return true;
+    }
+    const std::uint32_t index = core.circle().steps_after(cursor_, entry.first);
+    const auto payload = gather(entry, range_of(entry.length, index, core.path_mtu()),
+                                adapter.memory, core.config().domain);
+    if (!payload) {
+        // It is not known whether the peer received the requests before this one.
+        while (&core.sends.front() != &entry) {
+            core.complete_send(adapter, CompletionStatus::flushed);
+        }
+        fail(CompletionStatus::local_protection_error, core, adapter);
+        return false;
+    }
+    send_message_packet(entry, *payload, core, adapter, out);
+    sent(now, entry, psns, core, adapter, out);
+    return true;
+}
+
+/// RC-34: the responder is silent. A copy of the oldest packet, or of the oldest part of a Read,
+/// asks what has arrived. The packets after it stay in flight.
+bool RcRequester::send_oldest_again(Instant now, QueuePairCore& core, Adapter& adapter,
+                                    TxFrame& out) {
+    const Psn resume = std::exchange(cursor_, oldest_);
+    const std::size_t resume_entry = std::exchange(cursor_entry_, 0);
+    const SendEntry& entry = core.sends.front();
+    const bool data = wants_data(entry.terms.request);
+    const std::uint32_t psns = data ? asked_part(core) : 1;
+    if (!send_packet(now, entry, psns, core, adapter, out)) return false;
+    ++core.counters.silences;
+    flow_.left_again(now);
+    cursor_ = resume;
+    cursor_entry_ = resume_entry;
+    return true;
 }
 
 // RC-13: each part of a Read counts as one request.
@@ -140,10 +166,12 @@ bool RcRequester::may_send_packet(const SendEntry& entry, const QueuePairCore& c
 
 /// Asks for an acknowledgement at least twice in a window of the peer. If the window is full, asks
 /// in each packet: other queue pairs wait for room.
-std::uint32_t RcRequester::ack_every(const QueuePairCore& core, const Adapter& adapter) {
+std::uint32_t RcRequester::ack_every(const QueuePairCore& core, const Adapter& adapter) const {
     const PeerId peer = core.attributes().address;
-    if (adapter.windows.room(peer) <= 1) return 1;
-    return std::min(core.config().ack_every, adapter.windows.packets(peer) / 2);
+    if (adapter.windows.room(peer) <= 1 || flow_.wants_again()) return 1;
+    const std::uint32_t every =
+        std::min(core.config().ack_every, adapter.windows.packets(peer) / 2);
+    return controlled(core, adapter) ? std::min(every, flow_.ack_every(in_flight(core))) : every;
 }
 
 void RcRequester::send_message_packet(const SendEntry& entry, const PayloadPieces& payload,
@@ -160,9 +188,11 @@ void RcRequester::send_message_packet(const SendEntry& entry, const PayloadPiece
     encode(headers, payload.all(), out);
 }
 
-/// Whether the peer has room for the packets. If not, the queue pair waits for room.
+/// Whether the peer and the path have room for the packets. If the peer has none, the queue pair
+/// waits for room.
 bool RcRequester::has_room(std::uint32_t packets, const QueuePairCore& core,
                            Adapter& adapter) const {
+    if (flow_room(core, adapter) == 0) return false;
     const PeerId peer = core.attributes().address;
     if (adapter.windows.room(peer) >= packets || adapter.windows.idle(peer)) return true;
     adapter.windows.wait(peer, core.number());
@@ -174,18 +204,31 @@ bool RcRequester::has_room(std::uint32_t packets, const QueuePairCore& core,
 std::uint32_t RcRequester::responses_to_ask(const SendEntry& entry, const QueuePairCore& core,
                                             Adapter& adapter) const {
     const Circle& circle = core.circle();
-    if (cursor_ != next_) {
-        for (std::size_t i = 0; i < asked_.size(); ++i) {
-            const std::uint32_t left = circle.steps_after(asked_[i], cursor_);
-            if (left > 0 && left <= circle.steps_after(next_, cursor_)) return left;
-        }
-    }
+    const std::uint32_t room = flow_room(core, adapter);
+    if (room == 0) return 0;
+    if (const std::uint32_t again = asked_part(core); again > 0) return again;
     if (!may_ask(core)) return 0;
     const std::uint32_t rest =
         circle.steps_after(circle.advance(entry.first, entry.packets), cursor_);
-    const std::uint32_t least = std::min(rest, adapter.windows.least());
+    std::uint32_t least = std::min(rest, adapter.windows.least());
+    if (controlled(core, adapter)) {
+        // Parts that are too small use up the depth.
+        least = std::min(least, std::max(flow_.packets() / 2, 1U));
+        if (room < least && flow_.awaits_answer(in_flight(core))) return 0;
+    }
     if (!has_room(least, core, adapter)) return 0;
-    return std::clamp(adapter.windows.room(core.attributes().address), least, rest);
+    return std::min(std::clamp(adapter.windows.room(core.attributes().address), least, rest), room);
+}
+
+/// The rest of the Read request or Atomic at the cursor that was sent before; 0: there is none.
+std::uint32_t RcRequester::asked_part(const QueuePairCore& core) const {
+    const Circle& circle = core.circle();
+    if (cursor_ == next_) return 0;
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+        const std::uint32_t left = circle.steps_after(asked_[i], cursor_);
+        if (left > 0 && left <= circle.steps_after(next_, cursor_)) return left;
+    }
+    return 0;
 }
 
 void RcRequester::send_data_request(const SendEntry& entry, std::uint32_t responses,
@@ -215,11 +258,15 @@ void RcRequester::send_data_request(const SendEntry& entry, std::uint32_t respon
 }
 
 void RcRequester::sent(Instant now, const SendEntry& entry, std::uint32_t psns, QueuePairCore& core,
-                       TxFrame& out) {
+                       const Adapter& adapter, TxFrame& out) {
     ++core.counters.sent;
     if (difference(cursor_, next_, core.circle()) < 0) {
         ++core.counters.resent;
         out.mark_resent();
+    }
+    if (!flow_.wants_again() && controlled(core, adapter)) {
+        flow_.left(now,
+                   {.in_flight = in_flight(core), .psns = psns, .asks = since_ack_request_ == 0});
     }
     if (cursor_ == oldest_) backoff_.oldest_left(out.size());
     cursor_ = core.circle().advance(cursor_, psns);
@@ -254,6 +301,7 @@ void RcRequester::retry(Instant now, QueuePairCore& core, Adapter& adapter) {
     if (!take_retry(core, adapter)) return;
     ++core.counters.went_back;
     went_back_ = true;
+    flow_.lost();
     lost(now, core, adapter);
 }
 
@@ -270,28 +318,33 @@ bool RcRequester::take_retry(QueuePairCore& core, Adapter& adapter) {
 
 /// A packet is lost: it and all packets after it are sent again.
 void RcRequester::lost(Instant now, const QueuePairCore& core, Adapter& adapter) {
-    adapter.windows.on_lost(core.attributes().address);
+    using Loss = PeerWindows::Loss;
+    adapter.windows.on_lost(core.attributes().address,
+                            flow_.on() && went_back_ ? Loss::controlled : Loss::any);
     backoff_.retransmits(now);
-    go_back();
+    go_back(went_back_ ? RcFlow::Earlier::discarded : RcFlow::Earlier::unknown);
     count_under_way(core, adapter);
 }
 
-void RcRequester::go_back() {
+void RcRequester::go_back(RcFlow::Earlier earlier) {
     // The PSN of a NAK is the oldest one now (RC-3).
     cursor_ = oldest_;
     cursor_entry_ = 0;
     since_ack_request_ = 0;
+    flow_.went_back(earlier);
     // The timer starts again with the first packet that is sent again.
     timers_.stop(Timer::answer);
 }
 
 void RcRequester::on_deadline(Instant now, QueuePairCore& core, Adapter& adapter) {
     (void)timers_.take_expired(Timer::not_ready, now);
+    if (flow_.on()) flow_.on_deadline(now);
     if (!timers_.take_expired(Timer::answer, now)) return;
     ++core.counters.timeouts;
     const bool alive = adapter.neighbours.is_alive(core.attributes().address);
     if (!alive && !take_retry(core, adapter)) return;
     went_back_ = false;
+    flow_.timed_out(now);
     lost(now, core, adapter);
 }
 
@@ -329,6 +382,7 @@ void RcRequester::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(went_back_);
     backoff_.fingerprint(sink);
     timers_.fingerprint(now, sink);
+    flow_.fingerprint(now, sink);
 }
 
 }  // namespace wireproof::proto::ib

@@ -12,6 +12,7 @@
 #include "wireproof/core/backoff.hpp"
 #include "wireproof/core/timer_table.hpp"
 #include "wireproof/proto/ib/queue_pair_core.hpp"
+#include "wireproof/proto/ib/rc_flow.hpp"
 
 namespace wireproof::proto::ib {
 
@@ -32,8 +33,21 @@ public:
     Unanswered unanswered() const { return backoff_.unanswered(); }
     bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
     RxVerdict on_response(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    /// A response of a Read that now arrives has a mark of a router.
+    void marked() { flow_.marked(); }
+    /// A congestion notification arrived (RC-36).
+    void on_notification(Instant now, QueuePairCore& core) {
+        if (!flow_.on()) return;
+        ++core.counters.cnps_handled;
+        flow_.marked();
+        flow_.heed(now, in_flight(core));
+    }
     void on_deadline(Instant now, QueuePairCore& core, Adapter& adapter);
-    Instant next_deadline() const { return timers_.next(); }
+    Instant next_deadline() const { return earliest(timers_.next(), flow_.next_deadline()); }
+    /// The end of the answer timeout or of an RNR wait.
+    Instant next_timeout() const { return timers_.next(); }
+    /// The packets that may be in flight under congestion control (RC-33).
+    const RcFlow& flow() const { return flow_; }
     bool idle(const QueuePairCore& core) const {
         return oldest_ == next_ && (core.sends.empty() || !core.sends[0].begun);
     }
@@ -54,16 +68,29 @@ private:
     bool may_begin(const SendEntry& entry, const QueuePairCore& core) const;
     bool begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter);
     bool may_send_packet(const SendEntry& entry, const QueuePairCore& core) const;
+    bool send_packet(Instant now, const SendEntry& entry, std::uint32_t psns, QueuePairCore& core,
+                     Adapter& adapter, TxFrame& out);
+    bool send_oldest_again(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
     void send_message_packet(const SendEntry& entry, const PayloadPieces& payload,
                              QueuePairCore& core, const Adapter& adapter, TxFrame& out);
-    static std::uint32_t ack_every(const QueuePairCore& core, const Adapter& adapter);
+    std::uint32_t ack_every(const QueuePairCore& core, const Adapter& adapter) const;
+    std::uint32_t in_flight(const QueuePairCore& core) const {
+        return core.circle().steps_after(cursor_, oldest_);
+    }
+    bool controlled(const QueuePairCore& core, const Adapter& adapter) const {
+        return flow_.on() && !adapter.windows.is_near(core.attributes().address);
+    }
+    std::uint32_t flow_room(const QueuePairCore& core, const Adapter& adapter) const {
+        return controlled(core, adapter) ? flow_.room(in_flight(core)) : ~std::uint32_t{0};
+    }
+    std::uint32_t asked_part(const QueuePairCore& core) const;
     std::uint32_t responses_to_ask(const SendEntry& entry, const QueuePairCore& core,
                                    Adapter& adapter) const;
     bool has_room(std::uint32_t packets, const QueuePairCore& core, Adapter& adapter) const;
     void send_data_request(const SendEntry& entry, std::uint32_t responses, QueuePairCore& core,
                            TxFrame& out);
     void sent(Instant now, const SendEntry& entry, std::uint32_t psns, QueuePairCore& core,
-              TxFrame& out);
+              const Adapter& adapter, TxFrame& out);
 
     void await_answer(Instant now, const QueuePairCore& core);
 
@@ -85,7 +112,7 @@ private:
     void retry(Instant now, QueuePairCore& core, Adapter& adapter);
     bool take_retry(QueuePairCore& core, Adapter& adapter);
     void lost(Instant now, const QueuePairCore& core, Adapter& adapter);
-    void go_back();
+    void go_back(RcFlow::Earlier earlier);
     void retire(QueuePairCore& core, Adapter& adapter);
     void fail(CompletionStatus status, QueuePairCore& core, Adapter& adapter);
 
@@ -107,6 +134,7 @@ private:
     std::uint32_t under_way_ = 0;  // packets in flight that PeerWindows counts for this queue pair
     Backoff backoff_;
     TimerTable<Timer, 2> timers_;
+    RcFlow flow_;
 };
 
 }  // namespace wireproof::proto::ib

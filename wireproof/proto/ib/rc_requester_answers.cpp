@@ -38,6 +38,7 @@ RxVerdict RcRequester::on_response(Instant now, const Packet& packet, QueuePairC
         verdict = on_nak(now, packet, core, adapter);
     }
     ++(verdict == RxVerdict::stale ? core.counters.stale : core.counters.answers);
+    flow_.heed(now, in_flight(core));
     return verdict;
 }
 
@@ -83,6 +84,7 @@ void RcRequester::progress(Instant now, Psn oldest, QueuePairCore& core, Adapter
     if (core.circle().steps_after(cursor_, oldest_) < ahead) cursor_ = oldest;
     oldest_ = oldest;
     adapter.windows.on_arrived(core.attributes().address, ahead);
+    flow_.arrived(ahead);
     count_under_way(core, adapter);
     backoff_.answered(ahead);
     went_back_ = false;
@@ -96,7 +98,18 @@ void RcRequester::progress(Instant now, Psn oldest, QueuePairCore& core, Adapter
 
 RxVerdict RcRequester::on_ack(Instant now, const Packet& packet, QueuePairCore& core,
                               Adapter& adapter) {
-    acknowledge_before(now, core.circle().advance(packet.bth().psn, 1), core, adapter);
+    const Psn end = core.circle().advance(packet.bth().psn, 1);
+    // RC-34: exactly the packet that was sent again: it was lost, and the responder has discarded
+    // the packets after it.
+    const bool only_again =
+        flow_.asked_again() && end == core.circle().advance(oldest_, 1) && end != cursor_;
+    if (!acknowledge_before(now, end, core, adapter) || !only_again || oldest_ != end) {
+        return RxVerdict::control;
+    }
+    ++core.counters.went_back;
+    flow_.lost();
+    go_back(RcFlow::Earlier::discarded);
+    count_under_way(core, adapter);
     return RxVerdict::control;
 }
 
@@ -134,7 +147,7 @@ RxVerdict RcRequester::on_not_ready(Instant now, const Packet& packet, QueuePair
     ++core.counters.rnr_waits;
     backoff_.answered(0);
     went_back_ = false;
-    go_back();
+    go_back(RcFlow::Earlier::discarded);
     count_under_way(core, adapter);
     // RC-7: at least as long as the responder asked for.
     timers_.set(Timer::not_ready, now + rnr_wait(packet.headers.aeth.syndrome.code()));
