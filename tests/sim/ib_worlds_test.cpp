@@ -46,6 +46,8 @@ TEST(IbWorlds, KeepEveryPromise) {
     EXPECT_GT(sum.failed, 0U);
     EXPECT_GT(sum.lost, 0U);
     EXPECT_GT(sum.delivered, 5 * worlds);
+    EXPECT_GT(sum.silences, 0U);
+    EXPECT_GT(sum.notices, 0U);
     // Delivery exactly once does not show the cost. Most faults must cost no recovery.
     EXPECT_LT(3 * sum.recoveries, sum.faults);
 }

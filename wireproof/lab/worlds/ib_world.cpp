@@ -94,13 +94,23 @@ struct WorldPlan {
             peer_window.start = between(more, 1, 40);
             peer_window.least = between(more, 1, peer_window.start);
         }
+        std::uint32_t controlled = 0;
+        for (IbLine& line : lines) {
+            if (line.transport != proto::ib::Transport::rc || !more.chance(0.5)) continue;
+            line.congestion =
+                more.chance(0.5) ? proto::ib::Congestion::by_path : proto::ib::Congestion::by_loss;
+            ++controlled;
+        }
+        if (more.chance(0.5)) marks = 0.2 * more.uniform();
         what = std::to_string(count) + " queue pairs, loss " + std::to_string(network.faults.loss) +
                ", repeated " + std::to_string(network.faults.duplicate) + ", held back " +
                std::to_string(network.faults.reorder) +
                (loses_long ? ", long packets never arrive" : "") +
                (peer_window.start > 0
                     ? ", " + std::to_string(peer_window.start) + " packets to a peer at first"
-                    : "");
+                    : "") +
+               ", " + std::to_string(controlled) + " with congestion control, marks " +
+               std::to_string(marks);
     }
 
     proto::ib::PortConfig port() const { return {.path_mtu = 4096, .peer_window = peer_window}; }
@@ -108,6 +118,7 @@ struct WorldPlan {
     std::deque<IbLine> lines;
     sim::NetworkConfig network;
     bool loses_long = false;
+    double marks = 0;  // probability that a router marks a packet
     proto::ib::PeerWindows::Config peer_window;
     double hurry = 1;  // probability that a user continues in a turn
     std::string what;
@@ -116,7 +127,10 @@ struct WorldPlan {
 class World {
 public:
     explicit World(const IbWorldConfig& config)
-        : plan_(config), network_(plan_.network), dice_(config.seed ^ 0x5EED) {
+        : plan_(config),
+          network_(plan_.network),
+          dice_(config.seed ^ 0x5EED),
+          marks_(config.seed ^ 0xECE) {
         for (std::size_t node = 0; node < 2; ++node) {
             for (const IbLine& line : plan_.lines) {
                 users_[node].push_back(std::make_unique<IbUser>(line, node, ports_[node]));
@@ -151,6 +165,9 @@ public:
         if (result.violation.empty() && result.recoveries > rd_atomic_max * result.faults) {
             result.violation = "more recoveries than the faults are reason for";
         }
+        if (result.violation.empty() && result.silences > 2 * result.faults) {
+            result.violation = "more silences than the faults are reason for";
+        }
         return result;
     }
 
@@ -158,7 +175,10 @@ private:
     Instant turn(std::size_t node, Instant now) {
         proto::ib::Port& port = ports_[node];
         sim::NodeWire& wire = network_.wire(node);
-        while (const auto frame = wire.receive(now)) port.on_frame(now, *frame);
+        while (auto frame = wire.receive(now)) {
+            frame->marked = plan_.marks > 0 && marks_.chance(plan_.marks);
+            port.on_frame(now, *frame);
+        }
         if (port.next_deadline() <= now) port.on_deadline(now);
         while (port.next_delivery()) {
         }
@@ -199,11 +219,20 @@ private:
             ports_[node].queue_pair(user.line().number)->counters;
         result.recoveries += counters.went_back + counters.timeouts;
         result.resent += counters.resent;
+        result.silences += counters.silences;
+        result.notices += counters.cnps_handled;
+        // Each recovery sends at most what may be outstanding again: packets, and Read requests.
+        const std::uint64_t rounds = counters.went_back + counters.timeouts + counters.rnr_waits;
+        const std::uint64_t round = user.line().in_flight_max + IbUser::asks_max;
+        if (result.violation.empty() && counters.resent > counters.silences + rounds * round) {
+            result.violation = "more packets resent than the recoveries are reason for";
+        }
     }
 
     WorldPlan plan_;
     sim::Network network_;
     Random dice_;
+    Random marks_;
     std::array<proto::ib::Port, 2> ports_ = {proto::ib::Port(plan_.port()),
                                              proto::ib::Port(plan_.port())};
     std::array<std::vector<std::unique_ptr<IbUser>>, 2> users_;
@@ -226,6 +255,8 @@ void IbWorldsSummary::add(const IbWorldResult& result) {
     sum.faults += result.faults;
     sum.recoveries += result.recoveries;
     sum.resent += result.resent;
+    sum.silences += result.silences;
+    sum.notices += result.notices;
     if (result.faults == 0) return;
     const double cost = static_cast<double>(result.recoveries) / static_cast<double>(result.faults);
     if (cost <= cost_max) return;

@@ -88,7 +88,8 @@ IbUser::IbUser(const IbLine& line, std::size_t node, proto::ib::Port& port)
                                            .max_rd_atomic = line.rd_atomic,
                                            .min_rnr_timer = line.rnr_timer,
                                            .timeout = line.timeout,
-                                           .retry_count = line.retry_count});
+                                           .retry_count = line.retry_count,
+                                           .congestion = line.congestion});
     WIREPROOF_CHECK(init == proto::ib::ModifyStatus::done &&
                     ready == proto::ib::ModifyStatus::done);
 }
@@ -223,7 +224,13 @@ void IbUser::on_received(const proto::ib::Completion& completion) {
 }
 
 void IbUser::note_sent(const proto::ib::Port& port) {
-    sent_before_ = port.queue_pair(line_->number)->counters.sent;
+    sent_before_ = sent_in_rounds(port);
+}
+
+// A packet that asks a silent responder again leaves alone, and belongs to no round.
+std::uint64_t IbUser::sent_in_rounds(const proto::ib::Port& port) const {
+    const proto::ib::QueuePairCounters& counters = port.queue_pair(line_->number)->counters;
+    return counters.sent - counters.silences;
 }
 
 // A sender makes at most as many rounds as retries are allowed, and in each round sends at most
@@ -236,7 +243,7 @@ void IbUser::check_resends(const proto::ib::Port& port) {
         sent_unanswered_ = sent_before_;
     }
     if (oldest.since == never) return;
-    const std::uint64_t sent = port.queue_pair(line_->number)->counters.sent - sent_unanswered_;
+    const std::uint64_t sent = sent_in_rounds(port) - sent_unanswered_;
     // The PSNs of a Read's responses do not count as in flight, so these packets are allowed in
     // addition.
     const std::uint64_t round =

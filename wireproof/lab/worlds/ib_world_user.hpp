@@ -34,6 +34,7 @@ struct IbLine {
     std::uint32_t in_flight_max = 32;
     Duration ack_delay = {};
     bool backs_off = false;
+    proto::ib::Congestion congestion = proto::ib::Congestion::off;
 };
 
 class IbUser {
@@ -68,6 +69,7 @@ public:
     const IbLine& line() const { return *line_; }
 
 private:
+    std::uint64_t sent_in_rounds(const proto::ib::Port& port) const;
     const std::vector<IbAsk>& asks() const { return line_->asks[node_]; }
     const std::vector<IbAsk>& others_asks() const { return line_->asks[1 - node_]; }
     std::vector<std::byte> content(std::size_t node, std::size_t ask) const;
