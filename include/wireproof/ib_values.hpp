@@ -93,6 +93,25 @@ private:
 
 }  // namespace detail
 
+/// Says to which peers the reliable queue pairs of a Device send with congestion control. While the
+/// network path to one of these peers is congested, a queue pair has fewer packets in flight. Other
+/// flows on the path then get a share.
+enum class CongestionControl : std::uint8_t {
+    between_hosts,  // to each peer whose address is not a loopback address
+    always,
+    never,
+};
+
+/// How a queue pair with congestion control decides how many packets may be in flight. The two ends
+/// of a connection may use different algorithms.
+enum class CongestionAlgorithm : std::uint8_t {
+    // The window shrinks when packets are lost, and it shrinks more while the round trip is long.
+    by_loss,
+    // The rate and the round trip of the path decide the window. Packets that are lost at random do
+    // not shrink it, and the queue of the path stays short.
+    by_path,
+};
+
 struct DeviceOptions {
     /// The numeric address of one network interface of this host: 127.0.0.2, 192.168.1.7 or
     /// fe80::1%eth0. Only one Device may be open at an address, in all processes of this host:
@@ -108,6 +127,8 @@ struct DeviceOptions {
     /// kernel also counts its own data for each packet. A Device does not know the buffer of a
     /// peer. So it begins with fewer packets in flight than a buffer of 212,992 bytes holds.
     std::size_t receive_buffer = std::size_t{4} << 20;
+    CongestionControl congestion_control = CongestionControl::between_hosts;
+    CongestionAlgorithm congestion_algorithm = CongestionAlgorithm::by_path;
 };
 
 /// The service for a `port` in the TCP port space of rdma_cm, the connection manager of Linux.

@@ -237,7 +237,7 @@ class QueuePairsAreMeasuredOnBothWires(Case):
                                 (["rc", "--mtu", "1500"], "--wire udp"), (["rc", "--in-flight", "4097"], "4096"),
                                 (["rc", "--size", "0"], "--size"), (["rc", "--per-poll", "2"], "--per-poll"),
                                 (["rc", "--memory", "private"], "sp-am"), (["uc", "--to", "127.0.0.1:1"], "sp-am"),
-                                (["rc", "--listen", "127.0.0.1:1"], "sp-am"), (["rc", "--congestion", "on"], "sp-am"),
+                                (["rc", "--listen", "127.0.0.1:1"], "sp-am"), (["uc", "--congestion", "on"], "rc"),
                                 (["rc", "--wire", "udp", "--trust-payload"], "sp-am")):
             with self.subTest(arguments):
                 self.expect_failure(self.run_command("perf", "--protocol", *arguments), 2, word)

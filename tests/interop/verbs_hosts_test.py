@@ -193,6 +193,38 @@ class TwoHosts(unittest.TestCase):
                 output, _ = server.communicate(timeout=LIMIT)
                 self.assertEqual(server.returncode, 0, output)
 
+    def rate(self, *options):
+        """MB/s of ib_write_bw, and the counters of the client while it runs."""
+        command = ["ib_write_bw", "-x", "1", "-F", "-D", "2", "-s", "65536", *options]
+        server = self.start(0, command)
+        self.addCleanup(end, server)
+        limit = time.monotonic() + LIMIT
+        while True:
+            client = self.start(1, [*command, "10.91.0.1"])
+            self.addCleanup(end, client)
+            counters = {}
+            while client.poll() is None:
+                counters = counters_of(client) or counters
+                time.sleep(0.1)
+            output, _ = client.communicate(timeout=LIMIT)
+            if "Couldn't connect" not in output or time.monotonic() > limit:
+                break
+        self.assertEqual(client.returncode, 0, output)
+        output_of_server, _ = server.communicate(timeout=LIMIT)
+        self.assertEqual(server.returncode, 0, output_of_server)
+        return float(re.search(r"^ *65536 +\d+ +[\d.]+ +([\d.]+)", output, re.M)[1]), counters
+
+    def test_loss_leaves_a_part_of_the_rate(self):
+        """Without congestion control, 1 % of loss leaves less than a tenth."""
+        with_loss, counters = self.rate()
+        control = {value for name, value in counters.items() if name.endswith(".congestion_control")}
+        self.assertEqual(control, {"path"})
+        for host in self.hosts:
+            subprocess.run(["ip", "netns", "exec", host, "nft", "flush", "ruleset"], check=True)
+        without, _ = self.rate()
+        print(f"ib_write_bw: {without} MB/s, at 1 % of loss in each direction {with_loss} MB/s")
+        self.assertGreater(3 * with_loss, without)
+
 
 if __name__ == "__main__":
     FOLDER = sys.argv.pop(1)

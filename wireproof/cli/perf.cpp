@@ -136,9 +136,9 @@ struct PerfVerb {
         if (congestion == "auto") return;
         if (congestion == "off") {
             plan.congestion = am::Congestion::off;
-        } else if (congestion == "on" || congestion == "loss") {
+        } else if (congestion == "loss" || (congestion == "on" && !plan.is_ib())) {
             plan.congestion = am::Congestion::by_loss;
-        } else if (congestion == "path") {
+        } else if (congestion == "path" || congestion == "on") {
             plan.congestion = am::Congestion::by_path;
         } else {
             refuse_usage("--congestion: " + congestion + " is none of auto, on, off, loss, path");
@@ -318,7 +318,8 @@ void add_path(CLI::App& verb, PerfVerb& perf) {
             ->capture_default_str();
     CLI::Option* const congestion = verb.add_option("--congestion", perf.congestion,
                                                     "control on udp: off, by loss or by path;\n"
-                                                    "auto: by loss between hosts; on: by loss")
+                                                    "auto: by loss between hosts; on: by loss\n"
+                                                    "(rc: auto: off; on: by path)")
                                         ->type_name("KIND")
                                         ->capture_default_str();
     CLI::Option* const trust = verb.add_flag("--trust-payload", plan.trust_payload,
@@ -334,8 +335,10 @@ void add_path(CLI::App& verb, PerfVerb& perf) {
             ->check(is_perf_address);
     to->excludes(listen);
     perf.rules.apply(
-        {memory, congestion, trust, to, listen}, [&plan] { return !plan.is_ib(); },
-        "--protocol sp-am");
+        {memory, trust, to, listen}, [&plan] { return !plan.is_ib(); }, "--protocol sp-am");
+    perf.rules.applies(
+        congestion, [&plan] { return plan.protocol != PerfProtocol::uc; },
+        "--protocol sp-am or rc");
     perf.rules.apply(
         {mtu, congestion, trust, to, listen}, [&perf] { return perf.on_udp(); }, "--wire udp");
     const auto transfers = [&perf] { return !perf.plan.sends_messages(); };

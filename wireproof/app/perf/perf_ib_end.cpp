@@ -93,7 +93,8 @@ void PerfIbEnd::open() {
                                            .send_psn = psn_of(config_.seed, config_.node),
                                            .max_dest_rd_atomic = rd_atomic,
                                            .max_rd_atomic = rd_atomic,
-                                           .timeout = timeout_code});
+                                           .timeout = timeout_code,
+                                           .congestion = config_.congestion});
     WIREPROOF_CHECK(init == proto::ib::ModifyStatus::done &&
                     ready == proto::ib::ModifyStatus::done);
     for (std::size_t i = 0; i < receives_posted; ++i) post_receive();

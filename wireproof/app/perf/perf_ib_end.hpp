@@ -31,6 +31,7 @@ public:
         std::uint16_t node = 0;
         std::size_t path_mtu = 4096;
         bool over_udp = false;
+        proto::ib::Congestion congestion = proto::ib::Congestion::off;
         std::uint64_t seed = 0;
     };
 

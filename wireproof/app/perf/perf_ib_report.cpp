@@ -28,6 +28,10 @@ std::string ib_title(const PerfPlan& plan, const PerfIbReport& report) {
                                    plan.wire_name(), report.path_mtu);
     if (plan.in_flight > 0) text += fmt::format(", {} in flight", plan.in_flight);
     if (plan.loss > 0) text += fmt::format(", loss {:g} %", plan.loss * 100);
+    if (plan.controls_congestion()) {
+        const bool by_path = plan.congestion_control() == am::Congestion::by_path;
+        text += std::string(", congestion control by ") + (by_path ? "path" : "loss");
+    }
     return text;
 }
 

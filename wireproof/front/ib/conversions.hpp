@@ -7,6 +7,7 @@
 #include "wireproof/base/check.hpp"
 #include "wireproof/ib.hpp"
 #include "wireproof/proto/ib/completion_queue.hpp"
+#include "wireproof/proto/ib/congestion_choice.hpp"
 #include "wireproof/proto/ib/opcode.hpp"
 
 namespace wireproof::ib {
@@ -66,6 +67,22 @@ inline std::optional<proto::ib::Transport> transport_of(Transport transport) {
         case Transport::datagram: return proto::ib::Transport::ud;
     }
     return std::nullopt;
+}
+
+/// A value that is not in its enumeration counts as the default.
+inline proto::ib::CongestionChoice choice_of(const DeviceOptions& options) {
+    proto::ib::CongestionChoice choice;
+    using With = proto::ib::CongestionChoice::With;
+    switch (options.congestion_control) {
+        case CongestionControl::between_hosts: choice.with = With::other_hosts; break;
+        case CongestionControl::always: choice.with = With::all; break;
+        case CongestionControl::never: choice.with = With::none; break;
+    }
+    switch (options.congestion_algorithm) {
+        case CongestionAlgorithm::by_loss: choice.algorithm = proto::ib::Congestion::by_loss; break;
+        case CongestionAlgorithm::by_path: choice.algorithm = proto::ib::Congestion::by_path; break;
+    }
+    return choice;
 }
 
 /// A value that is not in the enumeration becomes a window of type 1.

@@ -136,6 +136,10 @@ std::string Device::Inside::no_answer_of(PeerId peer) const {
     return cause.empty() ? "no answer" : "no answer: " + cause;
 }
 
+proto::ib::Congestion Device::Inside::congestion_to(PeerId peer) {
+    return choice_of(options).to(!wire.lane(peer).address().is_loopback());
+}
+
 std::string Device::Inside::host_of(PeerId peer) {
     return wire.lane(peer).address().host_text();
 }

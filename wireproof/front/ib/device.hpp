@@ -47,6 +47,8 @@ struct Device::Inside {
     Expected<PeerId> peer_at(const Address& address);
     /// "no answer", and the reason if the kernel did not send to the peer.
     std::string no_answer_of(PeerId peer) const;
+    /// The congestion control of reliable queue pairs with this peer.
+    proto::ib::Congestion congestion_to(PeerId peer);
     /// The address of a peer: "10.0.0.1".
     std::string host_of(PeerId peer);
 

@@ -46,6 +46,28 @@ TEST_F(Devices, SendsArriveInReceivesInOrder) {
     }
 }
 
+TEST_F(Devices, CongestionControlChangesNoData) {
+    for (const auto algorithm : {CongestionAlgorithm::by_loss, CongestionAlgorithm::by_path}) {
+        DeviceOptions options{.congestion_control = CongestionControl::always,
+                              .congestion_algorithm = algorithm};
+        options.address = host(1);
+        a.emplace(options);
+        options.address = host(2);
+        b.emplace(options);
+        connect();
+        for (std::size_t i = 0; i < 20'000; ++i) a->memory[i] = static_cast<std::byte>(i * 7);
+        ASSERT_EQ(a->pair.write(1, a->region->piece(0, 20'000), b->remote(0)), Status::ok);
+        EXPECT_EQ(next(*a).status, WorkStatus::success);
+        EXPECT_EQ(a->memory, b->memory);
+        std::fill(a->memory.begin(), a->memory.end(), std::byte{});
+        ASSERT_EQ(a->pair.read(2, a->region->piece(0, 20'000), b->remote(0)), Status::ok);
+        EXPECT_EQ(next(*a).status, WorkStatus::success);
+        EXPECT_EQ(a->memory, b->memory);
+        a.reset();
+        b.reset();
+    }
+}
+
 // Each transfer takes more than one packet of the smaller path MTU.
 TEST_F(Devices, WhatIsWrittenCanBeReadBack) {
     open();

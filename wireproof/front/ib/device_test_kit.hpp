@@ -30,7 +30,10 @@ struct End {
         : End(host(number), path_mtu, options, access) {}
     End(const std::string& address, std::size_t path_mtu, const QueuePairOptions& options,
         const Access& access = all)
-        : device(*Device::open({.address = address, .path_mtu = path_mtu})),
+        : End(DeviceOptions{.address = address, .path_mtu = path_mtu}, options, access) {}
+    explicit End(const DeviceOptions& opened, const QueuePairOptions& options = {},
+                 const Access& access = all)
+        : device(*Device::open(opened)),
           domain(device),
           completions(device, 64),
           memory(20'000),

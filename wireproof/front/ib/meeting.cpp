@@ -119,6 +119,7 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
     const auto& reply = std::get<proto::ib::CmReply>(event->message);
     proto::ib::Connection connection = inside_->retries();
     connection.peer = *peer;
+    connection.congestion = device.congestion_to(*peer);
     connection.path_mtu = path_mtu;
     connection.dest_queue_pair = reply.queue_pair;
     connection.receive_psn = proto::ib::Psn(inside_->psn);
@@ -184,6 +185,7 @@ Result<void> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
     const auto& request = std::get<proto::ib::CmRequest>(inside_->event.message);
     proto::ib::Connection connection = inside.retries();
     connection.peer = inside_->event.peer;
+    connection.congestion = device.congestion_to(connection.peer);
     connection.path_mtu = proto::ib::path_mtu_of(request.path_mtu).value();
     connection.dest_queue_pair = request.queue_pair;
     connection.receive_psn = proto::ib::Psn(inside.psn);

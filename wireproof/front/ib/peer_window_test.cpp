@@ -48,14 +48,16 @@ struct Host {
                   proto::ib::ModifyStatus::done);
         return number;
     }
-    void connect(std::uint32_t own, Host& peer, std::uint32_t to) {
+    void connect(std::uint32_t own, Host& peer, std::uint32_t to,
+                 proto::ib::Congestion congestion) {
         const auto there = Address::parse(peer.options.address + ":4791");
         EXPECT_EQ(proto::ib::connect(inside.port, own,
                                      {.peer = inside.peer_at(*there).value(),
                                       .path_mtu = options.path_mtu,
                                       .dest_queue_pair = to,
                                       .max_dest_rd_atomic = 4,
-                                      .max_rd_atomic = 4}),
+                                      .max_rd_atomic = 4,
+                                      .congestion = congestion}),
                   proto::ib::ModifyStatus::done);
     }
 
@@ -75,7 +77,8 @@ struct Traffic {
 
 /// Each device polls until nothing more happens, and then the other does, like two processes on one
 /// processor.
-Traffic move_all(proto::ib::Request request, std::size_t path_mtu, unsigned queue_pairs) {
+Traffic move_all(proto::ib::Request request, std::size_t path_mtu, unsigned queue_pairs,
+                 proto::ib::Congestion congestion = proto::ib::Congestion::off) {
     Host a(1, path_mtu);
     Host b(2, path_mtu);
     std::vector<std::uint32_t> pairs;
@@ -83,8 +86,8 @@ Traffic move_all(proto::ib::Request request, std::size_t path_mtu, unsigned queu
     for (unsigned i = 0; i < queue_pairs; ++i) {
         pairs.push_back(a.add());
         peers.push_back(b.add());
-        a.connect(pairs.back(), b, peers.back());
-        b.connect(peers.back(), a, pairs.back());
+        a.connect(pairs.back(), b, peers.back(), congestion);
+        b.connect(peers.back(), a, pairs.back(), congestion);
     }
     std::vector<unsigned> outstanding(queue_pairs);
     unsigned posted = 0;
@@ -140,6 +143,33 @@ TEST(PeerWindow, ManyReadsFitAStockReceiveBuffer) {
             EXPECT_LE(traffic.packets, needed + needed / 10) << path_mtu << ", " << queue_pairs;
         }
     }
+}
+
+// Also if random losses do not shrink the window.
+TEST(PeerWindow, QueuePairsWithCongestionControlFitAStockReceiveBuffer) {
+    for (const auto request : {proto::ib::Request::write, proto::ib::Request::read}) {
+        for (const unsigned queue_pairs : {1U, 4U}) {
+            const Traffic traffic =
+                move_all(request, 1024, queue_pairs, proto::ib::Congestion::by_path);
+            EXPECT_LE(traffic.again * 20, traffic.packets) << queue_pairs;
+        }
+    }
+}
+
+TEST(DeviceCongestion, IsDecidedForEachPeerByItsAddress) {
+    using proto::ib::Congestion;
+    Host between(1, 1024);
+    const auto to = [](Host& host, const char* address) {
+        return host.inside.congestion_to(host.inside.peer_at(*Address::parse(address)).value());
+    };
+    EXPECT_EQ(to(between, "127.0.0.9:4791"), Congestion::off);
+    EXPECT_EQ(to(between, "192.0.2.1:4791"), Congestion::by_path);
+    between.inside.options.congestion_algorithm = CongestionAlgorithm::by_loss;
+    EXPECT_EQ(to(between, "192.0.2.1:4791"), Congestion::by_loss);
+    between.inside.options.congestion_control = CongestionControl::always;
+    EXPECT_EQ(to(between, "127.0.0.9:4791"), Congestion::by_loss);
+    between.inside.options.congestion_control = CongestionControl::never;
+    EXPECT_EQ(to(between, "192.0.2.1:4791"), Congestion::off);
 }
 
 }  // namespace

@@ -180,6 +180,7 @@ Status QueuePair::connect(const Contact& peer) {
     if (!address) return Status::bad_contact;
     proto::ib::Connection connection = inside_->retries();
     connection.peer = *address;
+    connection.congestion = inside_->device().congestion_to(*address);
     connection.path_mtu = std::min(peer.path_mtu, inside_->domain->device->options.path_mtu);
     connection.dest_queue_pair = peer.queue_pair;
     connection.receive_psn = proto::ib::Psn(peer.psn);

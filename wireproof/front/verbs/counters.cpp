@@ -86,7 +86,10 @@ std::string kernel_hw_counters(const CountersOf& of) {
     lines.add("out_of_buffer", total.not_ready);
     lines.add("resp_remote_access_errors", total.bad_key);
     lines.add("rx_icrc_encapsulated", of.wire.icrc_wrong);
-    lines.add("rp_cnp_ignored", of.port.counters().congestion);
+    lines.add("np_cnp_sent", total.cnps_sent);
+    lines.add("np_ecn_marked_roce_packets", total.marked);
+    lines.add("rp_cnp_handled", total.cnps_handled);
+    lines.add("rp_cnp_ignored", of.port.counters().congestion - total.cnps_handled);
     return lines.text();
 }
 
@@ -133,6 +136,9 @@ std::string queue_pair_lines(const CountersOf& of, std::uint32_t number) {
     if (known.has_address) {
         lines.add("peer", of.address_of(known.address));
         lines.add("peer_queue_pair", known.dest_queue_pair);
+    }
+    if (core.config().transport == proto::ib::Transport::rc) {
+        lines.add("congestion_control", proto::ib::name_of(known.congestion));
     }
     lines.add("sends_posted", core.sends.size());
     lines.add("receives_posted", core.receives.size());

@@ -68,11 +68,15 @@ TEST(VerbsCounters, TellWhatAQueuePairDidAndOutliveIt) {
         EXPECT_EQ(number(values, name + "timeouts"), 0U);
         EXPECT_EQ(values.at(name + "transport"), "RC");
         EXPECT_EQ(values.at(name + "state"), "RTS");
+        EXPECT_EQ(values.at(name + "congestion_control"), "off");  // on loopback
         EXPECT_EQ(values.at(name + "peer"), values.at("device.address"));
         EXPECT_EQ(number(values, name + "peer_queue_pair"), stays.pair->qp_num);
         EXPECT_EQ(number(values, "counters.port_xmit_packets"), 6U);
         EXPECT_GE(number(values, "counters.port_rcv_data"), 3 * 1024 / 4U);
-        EXPECT_EQ(number(values, "hw_counters.duplicate_request"), 0U);
+        for (const char* none : {"duplicate_request", "np_cnp_sent", "np_ecn_marked_roce_packets",
+                                 "rp_cnp_handled", "rp_cnp_ignored"}) {
+            EXPECT_EQ(values.at("hw_counters." + std::string(none)), "0") << none;
+        }
     }
     End other;
     other.connect(stays.contact());

@@ -75,7 +75,8 @@ Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
         std::move(*wire), Setup{.path_mtu = path_mtu,
                                 .seed = settings.seed ? *settings.seed : random_seed(),
                                 .link = settings.link,
-                                .shared_memory = settings.shared_memory && !tampers});
+                                .shared_memory = settings.shared_memory && !tampers,
+                                .congestion = settings.congestion});
     if (const auto done = engine->tamper(settings); !done) return tl::unexpected(done.error());
     return engine;
 }
@@ -85,6 +86,7 @@ Engine::Engine(Rocev2Wire wire, const Setup& setup)
       path_mtu_(setup.path_mtu),
       seed_(setup.seed),
       link_(setup.link),
+      congestion_(setup.congestion),
       peers_(std::move(wire), setup.shared_memory),
       port_({.path_mtu = path_mtu_,
              .first_number = static_cast<std::uint32_t>(2 + Random(seed_).below(0xFFFFFD)),

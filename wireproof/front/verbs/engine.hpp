@@ -38,6 +38,7 @@ public:
         std::uint64_t seed;
         Link link;
         bool shared_memory;
+        proto::ib::CongestionChoice congestion;
     };
     /// Throws std::system_error if the process cannot have enough descriptors.
     Engine(Rocev2Wire wire, const Setup& setup);
@@ -56,6 +57,10 @@ public:
     const Address* subnet() const { return link_ == Link::infiniband ? &address_ : nullptr; }
     std::size_t path_mtu() const { return path_mtu_; }
     Instant now() const { return clock_.now(); }
+    /// The congestion control of RC queue pairs with the peer at that address.
+    proto::ib::Congestion congestion_to(const Address& peer) const {
+        return congestion_.to(!peer.is_loopback());
+    }
     /// The seed of the random numbers for this device.
     std::uint64_t seed() const { return seed_; }
 
@@ -206,6 +211,7 @@ private:
     std::size_t path_mtu_;
     std::uint64_t seed_;
     Link link_;
+    proto::ib::CongestionChoice congestion_;
     std::mutex lock_;
     Peers peers_;
     proto::ib::Port port_;

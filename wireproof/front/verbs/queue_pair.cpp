@@ -157,6 +157,7 @@ int modify(QueuePair& pair, const ibv_qp_attr& attributes, int mask) {
         const auto peer = address ? engine.peer_at(*address) : std::nullopt;
         if (!peer) return EINVAL;
         change->address = *peer;
+        change->congestion = engine.congestion_to(*address);
     }
     if (change->state == proto::ib::QueuePairState::reset ||
         change->state == proto::ib::QueuePairState::error) {

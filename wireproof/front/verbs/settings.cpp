@@ -69,6 +69,23 @@ Expected<void> read_no_shm(Settings& into, std::string_view text) {
     return {};
 }
 
+Expected<void> read_congestion(Settings& into, std::string_view text) {
+    using With = proto::ib::CongestionChoice::With;
+    using proto::ib::Congestion;
+    if (text == "auto") {
+        into.congestion = {};
+    } else if (text == "off") {
+        into.congestion.with = With::none;
+    } else if (text == "loss") {
+        into.congestion = {With::all, Congestion::by_loss};
+    } else if (text == "on" || text == "path") {
+        into.congestion = {With::all, Congestion::by_path};
+    } else {
+        return unexpected(quoted(text) + " is none of auto, on, off, loss, path");
+    }
+    return {};
+}
+
 Expected<void> read_faults(Settings& into, std::string_view text) {
     const std::string file(text);
     const auto content = file_text(file);
@@ -123,6 +140,8 @@ constexpr std::array table = {
             "wanted of the socket; the kernel may grant less", false, read_receive_buffer},
     Setting{"--no-shm", "WIREPROOF_VERBS_NO_SHM", "no_shm", "",
             "share no memory with other processes of this host", false, read_no_shm},
+    Setting{"--congestion", "WIREPROOF_VERBS_CONGESTION", "congestion", "KIND",
+            "control of RC: off, loss, path; auto: path, to other hosts", false, read_congestion},
     // Before the probabilities: they override the file.
     Setting{"--faults", "WIREPROOF_VERBS_FAULTS", "faults", "FILE",
             "what is to go wrong, in TOML: docs/verbs-faults.md", true, read_faults},

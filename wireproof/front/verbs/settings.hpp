@@ -11,6 +11,7 @@
 
 #include "wireproof/base/expected.hpp"
 #include "wireproof/front/verbs/fault_script.hpp"
+#include "wireproof/proto/ib/congestion_choice.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::verbs {
@@ -30,6 +31,8 @@ struct Settings {
     int receive_buffer = 4 << 20;
     /// With processes of this host and this user.
     bool shared_memory = true;
+    /// Of RC queue pairs.
+    proto::ib::CongestionChoice congestion = {};
     /// A file (pcapng) for the packets that the device sends and receives. Empty: no file.
     std::string packet_log = {};
     FaultScript faults = {};

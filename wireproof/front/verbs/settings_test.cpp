@@ -64,6 +64,7 @@ TEST(VerbsSettings, WhatIsWrongIsNamed) {
     const std::map<std::string, std::vector<std::string>> wrong = {
         {"ADDRESS", {"localhost", "10.0.0", "10.0.0.1:5", "0.0.0.0", "224.0.0.1", "::"}},
         {"NO_SHM", {"2", "yes", " 1"}},
+        {"CONGESTION", {"1", "yes", "by_path", "Path"}},
         {"SEED", {"x", "-1", "1 ", "18446744073709551616"}},
         {"RECEIVE_BUFFER", {"4095", "1073741825", "-1", "64K", "1e6", "99999999999"}}};
     for (const auto& [name, texts] : wrong) {
@@ -81,6 +82,23 @@ TEST(VerbsSettings, MemoryIsSharedUnlessItIsSwitchedOff) {
     EXPECT_TRUE(settings_with({})->shared_memory);
     EXPECT_TRUE(settings_with({{"WIREPROOF_VERBS_NO_SHM", "0"}})->shared_memory);
     EXPECT_FALSE(settings_with({{"WIREPROOF_VERBS_NO_SHM", "1"}})->shared_memory);
+}
+
+TEST(VerbsSettings, CongestionControlIsByPathToOtherHostsUnlessItIsChosen) {
+    using proto::ib::Congestion;
+    const auto to = [](const char* text, bool other_host) {
+        return settings_with({{"WIREPROOF_VERBS_CONGESTION", text}})->congestion.to(other_host);
+    };
+    for (const char* usual : {"", "auto"}) {
+        EXPECT_EQ(to(usual, true), Congestion::by_path);
+        EXPECT_EQ(to(usual, false), Congestion::off);
+    }
+    for (const bool other_host : {false, true}) {
+        EXPECT_EQ(to("on", other_host), Congestion::by_path);
+        EXPECT_EQ(to("path", other_host), Congestion::by_path);
+        EXPECT_EQ(to("loss", other_host), Congestion::by_loss);
+        EXPECT_EQ(to("off", other_host), Congestion::off);
+    }
 }
 
 TEST(VerbsSettings, EachHasNamesOfItsOwn) {

@@ -165,7 +165,10 @@ public:
         if (result.violation.empty() && result.recoveries > rd_atomic_max * result.faults) {
             result.violation = "more recoveries than the faults are reason for";
         }
-        if (result.violation.empty() && result.silences > 2 * result.faults) {
+        // A requester asks again after 1, 2, 4 and 8 ms. Then its answer timeout comes.
+        constexpr std::uint64_t silences_max = 4;
+        if (result.violation.empty() &&
+            result.silences > silences_max * (result.faults + result.recoveries)) {
             result.violation = "more silences than the faults are reason for";
         }
         return result;
