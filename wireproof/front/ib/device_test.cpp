@@ -48,9 +48,9 @@ TEST_F(Devices, SendsArriveInReceivesInOrder) {
 
 TEST_F(Devices, CongestionControlChangesNoData) {
     for (const auto algorithm : {CongestionAlgorithm::by_loss, CongestionAlgorithm::by_path}) {
-        DeviceOptions options{.congestion_control = CongestionControl::always,
+        DeviceOptions options{.address = host(1),
+                              .congestion_control = CongestionControl::always,
                               .congestion_algorithm = algorithm};
-        options.address = host(1);
         a.emplace(options);
         options.address = host(2);
         b.emplace(options);

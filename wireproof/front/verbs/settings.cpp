@@ -141,7 +141,7 @@ constexpr std::array table = {
     Setting{"--no-shm", "WIREPROOF_VERBS_NO_SHM", "no_shm", "",
             "share no memory with other processes of this host", false, read_no_shm},
     Setting{"--congestion", "WIREPROOF_VERBS_CONGESTION", "congestion", "KIND",
-            "control of RC: off, loss, path; auto: path, to other hosts", false, read_congestion},
+            "control of RC: auto, on, off, loss, path", false, read_congestion},
     // Before the probabilities: they override the file.
     Setting{"--faults", "WIREPROOF_VERBS_FAULTS", "faults", "FILE",
             "what is to go wrong, in TOML: docs/verbs-faults.md", true, read_faults},
