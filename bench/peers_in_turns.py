@@ -13,7 +13,7 @@ import time
 
 PATIENCE = 120  # seconds a command may take
 PACKAGES = {"ip": "iproute2", "nft": "nftables", "ucx_perftest": "ucx-utils", "fi_pingpong": "libfabric-bin", "mpirun.openmpi": "openmpi-bin",
-            "NPopenmpi": "netpipe-openmpi", "iperf3": "iperf3", "ib_write_lat": "perftest", "ib_write_bw": "perftest",
+            "NPopenmpi": "netpipe-openmpi", "iperf3": "iperf3", "ethtool": "ethtool", "ib_write_lat": "perftest", "ib_write_bw": "perftest",
             "ib_send_lat": "perftest", "ib_send_bw": "perftest", "ib_read_bw": "perftest"}
 port = 23000 + os.getpid() % 20000
 
@@ -122,14 +122,27 @@ def text(value, unit):
     return ""
 
 
+class Progress:
+    """One line that tells what is measured now, if somebody looks."""
+
+    def __init__(self):
+        self.shown = sys.stderr.isatty()
+
+    def show(self, text):
+        if self.shown:
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+    def clear(self):
+        self.show("")
+
+
 def measure_in_turns(title, entries, rounds):
     """The results of each entry, and the errors. An entry that fails keeps the results of earlier rounds."""
-    progress = sys.stderr.isatty()
+    progress = Progress()
     figures = {name: [] for name, _ in entries}
     problems = {}
     for turn in range(rounds):
-        if progress:
-            print(f"\r\033[K{title}: round {turn + 1} of {rounds}", end="", file=sys.stderr, flush=True)
+        progress.show(f"{title}: round {turn + 1} of {rounds}")
         first = turn % len(entries)
         for name, measure in entries[first:] + entries[:first]:
             if name in problems:
@@ -140,8 +153,7 @@ def measure_in_turns(title, entries, rounds):
                     subprocess.TimeoutExpired) as why:
                 late = isinstance(why, subprocess.TimeoutExpired)
                 problems[name] = RuntimeError(f"did not end in {PATIENCE} s") if late else why
-    if progress:
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    progress.clear()
     return figures, problems
 
 
@@ -180,6 +192,25 @@ def print_scenario(scenario):
     sys.stdout.flush()
 
 
+def print_markdown(scenarios):
+    """One table for the scenarios that have the same title before a semicolon. What is behind it heads their column. In
+    brackets: ours / it."""
+    def cell(entry, unit):
+        if entry is None or entry["median"] is None:
+            return ""
+        ratio = "" if entry["ours_over_it"] is None else f" ({entry['ours_over_it']:.3g})"
+        return text(entry["median"], unit) + ratio
+
+    tables = {}
+    for scenario in scenarios:
+        title, _, column = scenario["scenario"].partition("; ")
+        tables.setdefault((title, scenario["unit"]), {})[column] = {entry["name"].strip(): entry for entry in scenario["entries"]}
+    for (title, unit), columns in tables.items():
+        print(f"\n| {title} | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
+        for name in dict.fromkeys(name for entries in columns.values() for name in entries):
+            print(f"| {name} | {' | '.join(cell(entries.get(name), unit) for entries in columns.values())} |")
+
+
 def parser_of(text):
     """The options of all comparisons."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -188,7 +219,9 @@ def parser_of(text):
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="one short round: does it all still run")
     parser.add_argument("--only", action="append", metavar="WORDS", help="scenarios with these words in their title")
-    parser.add_argument("--json", action="store_true")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true")
+    form.add_argument("--markdown", action="store_true", help="tables for docs/performance.md")
     return parser
 
 
@@ -198,7 +231,8 @@ def parse(parser):
         sys.exit(f"{parser.prog}: --rounds {args.rounds}: at least one")
     if not os.access(args.wireproof, os.X_OK):
         sys.exit(f"{parser.prog}: no program at {args.wireproof}; build the release preset")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # servers end then, and namespaces go
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda caught, _: sys.exit(128 + caught))  # servers end then, and namespaces go
     return args
 
 
@@ -219,11 +253,15 @@ def compare(args, versions, scenarios, note):
         absent.update(str(why) for why in problems.values() if isinstance(why, Absent))
         scenario = {"scenario": title, "unit": unit, "entries": list(rows(figures, problems))}
         result["scenarios"].append(scenario)
-        if not args.json:
+        if not args.json and not args.markdown:
             print_scenario(scenario)
     if not result["scenarios"]:
         sys.exit(f"{name}: no scenario has {' or '.join(args.only)} in its title")
     if args.json:
         print(json.dumps(result))
+    if args.markdown:
+        print_markdown(result["scenarios"])
+        absent.update(f"{scenario['scenario']}: {entry['name'].strip()}: {entry['problem']}" for scenario in result["scenarios"]
+                      for entry in scenario["entries"] if entry["problem"])
     for why in sorted(absent):
         print(why, file=sys.stderr)
