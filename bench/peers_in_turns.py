@@ -206,7 +206,7 @@ def print_markdown(scenarios):
         title, _, column = scenario["scenario"].partition("; ")
         tables.setdefault((title, scenario["unit"]), {})[column] = {entry["name"].strip(): entry for entry in scenario["entries"]}
     for (title, unit), columns in tables.items():
-        print(f"\n| {title} | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
+        print(f"\n| {title} | {' | '.join(column or 'median' for column in columns)} |\n|---|{'---|' * len(columns)}")
         for name in dict.fromkeys(name for entries in columns.values() for name in entries):
             print(f"| {name} | {' | '.join(cell(entries.get(name), unit) for entries in columns.values())} |")
 

@@ -33,7 +33,8 @@ namespace {
 
 constexpr std::size_t frame_max = 1514;  // MTU 1500
 constexpr std::size_t batch = 64;        // frames of one system call
-constexpr std::int64_t tick = 20'000;    // ns between two looks while frames are under way
+constexpr std::int64_t tick = 50'000;    // ns between two looks while frames are under way
+constexpr unsigned ticks_to_ask = 20;    // between two looks at standard input
 
 [[noreturn]] void fail(const char* what, const char* why) {
     std::fprintf(stderr, "shaped_link: %s: %s\n", what, why);
@@ -188,16 +189,16 @@ bool answer(const Direction& forward) {
 void carry(Direction& forward, Direction& back, int first, int second) {
     std::array<pollfd, 3> inputs{
         {{STDIN_FILENO, POLLIN, 0}, {first, POLLIN, 0}, {second, POLLIN, 0}}};
-    while (true) {
-        const bool idle = forward.empty() && back.empty();
+    for (unsigned turn = 0;; ++turn) {
         // A wake-up for each frame would cost too much, so the link looks at its tick.
+        const bool idle = forward.empty() && back.empty();
         if (!idle) {
             const timespec pause{0, tick};
             ::nanosleep(&pause, nullptr);
         }
-        if (::poll(inputs.data(), idle ? inputs.size() : 1, idle ? -1 : 0) > 0 &&
-            inputs[0].revents != 0 && !answer(forward)) {
-            return;
+        if (idle || turn % ticks_to_ask == 0) {
+            const int ready = ::poll(inputs.data(), idle ? inputs.size() : 1, idle ? -1 : 0);
+            if (ready > 0 && inputs[0].revents != 0 && !answer(forward)) return;
         }
         const std::int64_t now = now_ns();
         for (Direction* direction : {&forward, &back}) {
