@@ -41,8 +41,11 @@ public:
     }
     /// How many new packets may leave in what time.
     Burst burst() const {
-        return std::visit([](const auto& state) { return burst_of(state.packets(), state.rtt()); },
-                          state_);
+        return std::visit(
+            [](const auto& state) {
+                return burst_of(state.packets(), state.rtt(), state.is_starting());
+            },
+            state_);
     }
     /// The peer acknowledged `packets`. `most_in_flight` is the largest number in flight during the
     /// last round trip. If the flow uses at most half of the window, the window does not grow.

@@ -70,24 +70,30 @@ TEST(CongestionControl, NeverStallsWhateverHappens) {
     }
 }
 
-// Without a limit on a short path.
-TEST(CongestionControl, LetsTwoWindowsLeaveInARoundTripOfAMillisecondOrMore) {
-    for (const Algorithm algorithm : {Algorithm::loss, Algorithm::path}) {
-        for (const std::int64_t microseconds : {0, 999, 1'000, 2'000, 40'000}) {
-            for (const std::uint32_t window : {1U, 2U, 10U, 17U, 160U, 1'024U}) {
-                const Duration rtt = Duration::microseconds(microseconds);
-                Control control(algorithm, {.start = window, .most = window});
-                if (microseconds > 0) control.on_rtt(Instant() + rtt, rtt);
-                const Burst burst = control.burst();
-                ASSERT_EQ(burst.limits(), microseconds >= 1'000) << microseconds;
-                if (microseconds < 1'000) continue;
-                EXPECT_GE(burst.interval, Duration::microseconds(250));
-                EXPECT_TRUE(burst.interval <= Duration(rtt.picoseconds() / 2) ||
-                            burst.packets <= 3);
-                EXPECT_NEAR(burst.packets * rtt.seconds(), 2 * window * burst.interval.seconds(),
-                            1e-3 * window * burst.interval.seconds());
-            }
+// Four windows while the window doubles. Without a limit on a short path.
+void expect_bursts(Algorithm algorithm, bool starting) {
+    for (const std::int64_t microseconds : {0, 999, 1'000, 2'000, 40'000}) {
+        for (const std::uint32_t window : {1U, 2U, 10U, 17U, 160U, 1'024U}) {
+            const Duration rtt = Duration::microseconds(microseconds);
+            Control control(algorithm, {.start = window, .most = 2'000});
+            if (microseconds > 0) control.on_rtt(Instant() + rtt, rtt);
+            if (!starting) control.on_marked(Instant() + rtt, 1);
+            const Burst burst = control.burst();
+            ASSERT_EQ(burst.limits(), microseconds >= 1'000) << microseconds;
+            if (microseconds < 1'000) continue;
+            EXPECT_GE(burst.interval, Duration::microseconds(250));
+            EXPECT_TRUE(burst.interval <= Duration(rtt.picoseconds() / 2) || burst.packets <= 3);
+            const double in_round_trip = (starting ? 4.0 : 2.0) * control.packets();
+            EXPECT_NEAR(burst.packets * rtt.seconds(), in_round_trip * burst.interval.seconds(),
+                        1e-3 * in_round_trip * burst.interval.seconds());
         }
+    }
+}
+
+TEST(CongestionControl, LetsTwoWindowsLeaveInARoundTripOfAMillisecondOrMore) {
+    for (const bool starting : {false, true}) {
+        expect_bursts(Algorithm::loss, starting);
+        expect_bursts(Algorithm::path, starting);
     }
 }
 

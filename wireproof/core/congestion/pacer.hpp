@@ -19,21 +19,10 @@ struct Burst {
     bool limits() const { return interval > Duration(); }
 };
 
-/// Lets twice the window leave in a round trip. A flow whose answers come evenly never meets this
-/// limit, so it costs no rate; only bursts do. On a path with a short round trip, or without a
-/// measured one, there is no limit: the timers of a host are too coarse for it.
-inline Burst burst_of(std::uint32_t window, Duration rtt) {
-    constexpr Duration shortest_rtt = Duration::milliseconds(1);
-    constexpr Duration shortest_interval = Duration::microseconds(250);
-    constexpr std::int64_t intervals = 8;  // in a round trip, about
-    if (rtt < shortest_rtt) return {};
-    const Duration about = std::max(Duration(rtt.picoseconds() / intervals), shortest_interval);
-    const std::int64_t in_rtt = std::int64_t{2} * window;
-    const std::int64_t packets =
-        std::max<std::int64_t>(in_rtt * about.nanoseconds() / rtt.nanoseconds() + 1, 2);
-    return {static_cast<std::uint32_t>(packets),
-            Duration::nanoseconds(rtt.nanoseconds() * packets / in_rtt)};
-}
+/// How much may leave in what time if the window and the round trip are these. `doubles`: the
+/// window doubles in each round trip. No limit on a path with a short round trip, or without a
+/// measured one: the timers of a host are too coarse for it.
+Burst burst_of(std::uint32_t window, Duration rtt, bool doubles);
 
 /// A regular value without a clock. It begins without a limit.
 class Pacer {

@@ -129,12 +129,14 @@ void PathModel::end_round(Instant now) {
 }
 
 // A round in which the flow had little to send says nothing about the path, unless the path
-// delivered more than before.
+// delivered more than before. If a probe makes the queue longer, what the path delivers more is
+// taken from other flows.
 void PathModel::learn_rate(Instant now, const Round& round) {
     constexpr std::uint64_t per_1000_seconds = 1'000'000'000'000;  // nanoseconds
     const auto nanoseconds = static_cast<std::uint64_t>((now - round.since).nanoseconds());
-    const std::uint64_t delivered =
+    std::uint64_t delivered =
         round.arrived * per_1000_seconds / std::max<std::uint64_t>(nanoseconds, 1);
+    if (phase_ == Phase::steady && is_high(round)) delivered = std::min(delivered, rate());
     if (round.limited && rate_rounds_ >= rate_rounds && now - rates_since_ >= rate_period) {
         rates_ = {0, rates_[0]};
         rates_since_ = now;

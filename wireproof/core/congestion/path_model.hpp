@@ -43,6 +43,7 @@ public:
 
     std::uint32_t packets() const { return packets_; }
     Phase phase() const { return phase_; }
+    bool is_starting() const { return phase_ == Phase::starting; }
     /// The smoothed round trip; zero: not measured.
     Duration rtt() const { return recent_; }
 
