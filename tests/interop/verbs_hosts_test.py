@@ -214,13 +214,26 @@ class TwoHosts(unittest.TestCase):
         self.assertEqual(server.returncode, 0, output_of_server)
         return float(re.search(r"^ *65536 +\d+ +[\d.]+ +([\d.]+)", output, re.M)[1]), counters
 
+    def filter(self, rules):
+        """These rules instead of the loss, for what arrives at either host."""
+        for host in self.hosts:
+            subprocess.run(["ip", "netns", "exec", host, "nft", "-f", "-"], text=True, check=True,
+                           input=f"flush ruleset\n{rules}")
+
+    def test_the_sender_learns_of_the_marks_of_a_router(self):
+        """RC-36: the rule marks only packets whose sender answers marks."""
+        self.filter("table ip marks { chain come { type filter hook prerouting priority -150; "
+                    "udp dport 4791 ip ecn ect0 numgen random mod 50 0 ip ecn set ce; }\n}\n")
+        _, counters = self.rate()
+        handled = [int(value) for name, value in counters.items() if name.endswith("rp_cnp_handled")]
+        self.assertTrue(handled and max(handled) > 0, counters)
+
     def test_loss_leaves_a_part_of_the_rate(self):
         """Without congestion control, 1 % of loss leaves less than a tenth."""
         with_loss, counters = self.rate()
         control = {value for name, value in counters.items() if name.endswith(".congestion_control")}
         self.assertEqual(control, {"path"})
-        for host in self.hosts:
-            subprocess.run(["ip", "netns", "exec", host, "nft", "flush", "ruleset"], check=True)
+        self.filter("")
         without, _ = self.rate()
         print(f"ib_write_bw: {without} MB/s, at 1 % of loss in each direction {with_loss} MB/s")
         self.assertGreater(3 * with_loss, without)

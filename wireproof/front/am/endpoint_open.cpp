@@ -29,13 +29,12 @@ std::vector<Congestion> congestion_of(const ReadOptions& read, const Options& op
     return congestion;
 }
 
-// A peer that uses ECN must learn of its marks from this node, even if this node sends without
-// congestion control. On loopback, no router marks a frame.
 Ecn ecn_to(const std::vector<Congestion>& congestion, const ReadOptions& read) {
+    bool controls = false;
     for (std::size_t peer = 0; peer < congestion.size(); ++peer) {
-        if (peer != read.config.node && congestion[peer] != Congestion::off) return Ecn::on;
+        controls |= peer != read.config.node && congestion[peer] != Congestion::off;
     }
-    return read.addresses[read.config.node].is_loopback() ? Ecn::off : Ecn::read;
+    return ecn_at(read.addresses[read.config.node], controls);
 }
 
 Expected<host::AnyWire> open_shm(const ReadOptions& read, std::size_t nodes) {

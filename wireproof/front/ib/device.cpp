@@ -94,10 +94,12 @@ Result<Device> Device::open(const DeviceOptions& options) {
                                            " carries no path MTU, not even 256");
         }
     }
-    auto wire = Rocev2Wire::open({.local = *local,
-                                  .frame_max = proto::ib::packet_max(chosen.path_mtu),
-                                  .receive_buffer = static_cast<int>(options.receive_buffer),
-                                  .identification = IdentificationSource::shown_if_permitted});
+    auto wire =
+        Rocev2Wire::open({.local = *local,
+                          .frame_max = proto::ib::packet_max(chosen.path_mtu),
+                          .receive_buffer = static_cast<int>(options.receive_buffer),
+                          .identification = IdentificationSource::shown_if_permitted,
+                          .ecn = ecn_at(*local, choice_of(options).used(local->is_loopback()))});
     if (!wire) return Result<Device>::failure(wire.error().message);
     wire->welcome(strangers_max);  // a device answers each host that asks for a connection
     try {

@@ -36,19 +36,21 @@ Address loopback(std::uint8_t last) {
     return address;
 }
 
-Expected<Rocev2Wire> open_wire(const Address& local, std::size_t path_mtu, int receive_buffer) {
+Expected<Rocev2Wire> open_wire(const Address& local, std::size_t path_mtu,
+                               const Settings& settings) {
     return Rocev2Wire::open({.local = local,
                              .peers_max = limits::strangers,
                              .frame_max = proto::ib::packet_max(path_mtu),
-                             .receive_buffer = receive_buffer});
+                             .receive_buffer = settings.receive_buffer,
+                             .ecn = ecn_at(local, settings.congestion.used(local.is_loopback()))});
 }
 
 // Processes share the addresses out by binding sockets: only one process can bind an address, and
 // the kernel releases the address when the process is killed.
-Expected<Rocev2Wire> open_first_free(std::size_t path_mtu, int receive_buffer) {
+Expected<Rocev2Wire> open_first_free(std::size_t path_mtu, const Settings& settings) {
     constexpr std::uint8_t last = 254;
     for (std::uint8_t host = 1;; ++host) {
-        auto wire = open_wire(loopback(host), path_mtu, receive_buffer);
+        auto wire = open_wire(loopback(host), path_mtu, settings);
         if (wire || host == last) return wire;
     }
 }
@@ -67,8 +69,8 @@ Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
     if (!room) return tl::unexpected(room.error());
     const std::size_t path_mtu = proto::ib::path_mtu_within(*room);
     if (path_mtu == 0) return unexpected("the interface carries no path MTU, not even 256");
-    auto wire = settings.address ? open_wire(*settings.address, path_mtu, settings.receive_buffer)
-                                 : open_first_free(path_mtu, settings.receive_buffer);
+    auto wire = settings.address ? open_wire(*settings.address, path_mtu, settings)
+                                 : open_first_free(path_mtu, settings);
     if (!wire) return tl::unexpected(wire.error());
     const bool tampers = !settings.faults.empty() || !settings.packet_log.empty();
     auto engine = std::make_shared<Engine>(

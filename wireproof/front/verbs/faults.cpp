@@ -95,7 +95,7 @@ bool Faults::send(Instant now, const proto::ib::Port& port, PeerId peer, const A
                   const TxFrame& frame) {
     whole_.resize(frame.size());
     if (!host::guarded([&] { frame.gather(whole_); })) return false;
-    take(now, sent_, passing(port, Way::sent, peer, to, whole_), to, false);
+    take(now, sent_, passing(port, Way::sent, peer, to, whole_), to, {});
     return true;
 }
 
@@ -106,10 +106,11 @@ void Faults::count_packet(Instant now) {
 }
 
 void Faults::take(Instant now, Road& road, const PassingPacket& packet, const Address& other,
-                  bool after_overrun) {
+                  const RxFrame& arrived) {
     count_packet(now);
     PacketFate decided = draws_.decide(packet);
-    Kept kept{.peer = packet.peer, .after_overrun = after_overrun};
+    Kept kept{
+        .peer = packet.peer, .after_overrun = arrived.after_overrun, .marked = arrived.marked};
     kept.bytes.assign(packet.bytes.begin(), packet.bytes.end());
     if (decided.fate.lost || is_down(now)) {
         ++totals_.lost;
@@ -184,14 +185,15 @@ std::optional<RxFrame> Faults::receive(Instant now, const proto::ib::Port& port,
         if (frame->bytes.size() < proto::ib::Bth::size) return frame;
         const Address& from = wire.lane(frame->from).address();
         take(now, received_, passing(port, Way::received, frame->from, from, frame->bytes), from,
-             frame->after_overrun);
+             *frame);
     }
     lent_ = std::move(received_.due.front());
     received_.due.pop_front();
     return RxFrame{.bytes = lent_.bytes,
                    .from = lent_.peer,
                    .integrity = Integrity::intact,
-                   .after_overrun = lent_.after_overrun};
+                   .after_overrun = lent_.after_overrun,
+                   .marked = lent_.marked};
 }
 
 bool Faults::is_down(Instant now) const {

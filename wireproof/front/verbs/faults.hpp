@@ -75,6 +75,7 @@ private:
         std::optional<std::size_t> flipped = {};
         std::string mark = {};
         bool after_overrun = false;
+        bool marked = false;
     };
     /// One direction: for each peer the packets that are held back, and the packets that are due.
     struct Road {
@@ -96,7 +97,7 @@ private:
     PassingPacket passing(const proto::ib::Port& port, Way way, PeerId peer, const Address& other,
                           ConstBytes bytes) const;
     void take(Instant now, Road& road, const PassingPacket& packet, const Address& other,
-              bool after_overrun);
+              const RxFrame& arrived);
     void put_on(Instant now, Road& road, Kept kept, const PacketFate& decided);
     void count_packet(Instant now);
     bool is_down(Instant now) const;

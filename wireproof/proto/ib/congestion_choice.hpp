@@ -20,6 +20,8 @@ struct CongestionChoice {
         const bool on = with == With::all || (with == With::other_hosts && other_host);
         return on ? algorithm : Congestion::off;
     }
+    /// A device uses it with at least some peers. On loopback, all peers are on this host.
+    bool used(bool on_loopback) const { return to(!on_loopback) != Congestion::off; }
 };
 
 }  // namespace wireproof::proto::ib

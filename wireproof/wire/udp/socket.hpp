@@ -30,6 +30,14 @@ enum class Ecn : std::uint8_t {
     on,    // and frames leave as ECT(0), so that routers may mark them
 };
 
+/// For a node with this address. `controls`: it uses congestion control with at least one peer. A
+/// peer that uses ECN must learn of its marks from this node, even if this node does not. On
+/// loopback, no router marks a frame.
+inline Ecn ecn_at(const Address& own, bool controls) {
+    if (controls) return Ecn::on;
+    return own.is_loopback() ? Ecn::off : Ecn::read;
+}
+
 /// Sets whether the kernel reports with each received datagram how many it dropped before, and
 /// whether it leaves super-packets whole and reports the length of their frames. False: the kernel
 /// refuses.
