@@ -204,7 +204,7 @@ struct Options {
     /// while the Endpoint waits for an answer or for bytes of the peer, or while a call blocks.
     std::chrono::milliseconds peer_timeout{10'000};
     CongestionControl congestion_control = CongestionControl::between_hosts;
-    CongestionAlgorithm congestion_algorithm = CongestionAlgorithm::by_loss;
+    CongestionAlgorithm congestion_algorithm = CongestionAlgorithm::by_path;
     /// On UDP. True: the bytes of stores and gets have no CRC-32C; only the checks of UDP and of
     /// the link find damage to them. Headers, messages and the first packet of a store keep their
     /// CRC-32C. The same in all nodes.

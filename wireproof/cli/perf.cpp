@@ -136,7 +136,7 @@ struct PerfVerb {
         if (congestion == "auto") return;
         if (congestion == "off") {
             plan.congestion = am::Congestion::off;
-        } else if (congestion == "loss" || (congestion == "on" && !plan.is_ib())) {
+        } else if (congestion == "loss") {
             plan.congestion = am::Congestion::by_loss;
         } else if (congestion == "path" || congestion == "on") {
             plan.congestion = am::Congestion::by_path;
@@ -318,8 +318,8 @@ void add_path(CLI::App& verb, PerfVerb& perf) {
             ->capture_default_str();
     CLI::Option* const congestion = verb.add_option("--congestion", perf.congestion,
                                                     "control on udp: off, by loss or by path;\n"
-                                                    "auto: by loss between hosts; on: by loss\n"
-                                                    "(rc: auto: off; on: by path)")
+                                                    "auto: by path between hosts (rc: off);\n"
+                                                    "on: by path")
                                         ->type_name("KIND")
                                         ->capture_default_str();
     CLI::Option* const trust = verb.add_flag("--trust-payload", plan.trust_payload,

@@ -28,7 +28,7 @@ am::Congestion PerfPlan::congestion_control() const {
     if (congestion) return *congestion;
     const auto address = Address::parse(to.empty() ? listen : to);
     const bool between_hosts = address && !address->is_loopback();
-    return between_hosts ? am::Congestion::by_loss : am::Congestion::off;
+    return between_hosts ? am::Congestion::by_path : am::Congestion::off;
 }
 
 am::Config perf_config(const PerfPlan& plan, std::uint16_t node) {

@@ -29,7 +29,7 @@ struct PerfPlan {
     bool private_memory = false;  // on shm: memory of the process, not of a shared segment
     std::string to;               // address of a `wireproof perf --listen`; empty: our own process
     std::string listen;
-    // Congestion control on udp; unset: by_loss between hosts, else off.
+    // Congestion control on udp; unset: by_path between hosts, else off.
     std::optional<am::Congestion> congestion;
     bool trust_payload = false;  // payload of stores and gets on udp
     std::uint64_t seed = 0;
