@@ -31,7 +31,9 @@ public:
     void allow(Instant now, Burst burst) {
         const bool begins = burst.limits() && !burst_.limits();
         burst_ = burst;
-        if (begins) begin(now);
+        if (!begins) return;
+        room_ = 0;
+        begin(now);
     }
 
     /// A new packet may leave.
@@ -69,9 +71,11 @@ public:
     }
 
 private:
+    // Room that is left over stays. So it makes no difference whether the engine calls next() after
+    // each packet or after several.
     void begin(Instant now) {
         since_ = now;
-        room_ = burst_.packets - std::min(burst_.packets, left_);
+        room_ = std::max(room_, burst_.packets - std::min(burst_.packets, left_));
     }
 
     Burst burst_;

@@ -63,6 +63,25 @@ TEST(Pacer, AnIntervalBeginsWithItsFirstPacketWhenTheTimeIsKnownLater) {
     }
 }
 
+// Also if more room is left over than a burst has, after a late timer or because the burst became
+// smaller.
+TEST(Pacer, RoomThatIsLeftOverServesPacketsTogetherOrOneByOne) {
+    Pacer together = with(ten, at(0));
+    together.left(10);
+    (void)together.next(at(0));
+    together.refill(at(2'000));
+    together.allow(at(2'100), {5, Duration::milliseconds(1)});
+    Pacer single = together;
+    together.left(20);
+    EXPECT_EQ(together.next(at(9'000)), at(10'000));
+    for (int i = 0; i < 19; ++i) {
+        single.left(1);
+        EXPECT_EQ(single.next(at(9'000)), never) << i;
+    }
+    single.left(1);
+    EXPECT_EQ(single.next(at(9'000)), at(10'000));
+}
+
 TEST(Pacer, ALateTimerAddsAtMostOneMoreBurst) {
     for (const auto& [late, most] : {std::pair{500, 15U}, {1'000, 20U}, {90'000, 20U}}) {
         Pacer pacer = with(ten, at(0));
