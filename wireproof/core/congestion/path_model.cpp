@@ -136,7 +136,8 @@ void PathModel::learn_rate(Instant now, const Round& round) {
     const auto nanoseconds = static_cast<std::uint64_t>((now - round.since).nanoseconds());
     std::uint64_t delivered =
         round.arrived * per_1000_seconds / std::max<std::uint64_t>(nanoseconds, 1);
-    if (phase_ == Phase::steady && is_high(round)) delivered = std::min(delivered, rate());
+    const bool probed = phase_ == Phase::steady && rounds_ % probe_rounds <= 1;
+    if (probed && is_high(round)) delivered = std::min(delivered, rate());
     if (round.limited && rate_rounds_ >= rate_rounds && now - rates_since_ >= rate_period) {
         rates_ = {0, rates_[0]};
         rates_since_ = now;
@@ -231,7 +232,7 @@ std::uint32_t PathModel::in_time(Duration time) const {
 std::uint32_t PathModel::in_queue() const {
     const std::uint32_t by_rate = square_root(rate() / 1'000) / 5;
     const std::uint32_t most = in_time(lowest() + host_batch) / 4;
-    return std::max(2U, std::min(by_rate, most));
+    return std::max(4U, std::min(by_rate, most));
 }
 
 Duration PathModel::own_queue() const {

@@ -132,27 +132,6 @@ TEST(PathModel, IsSteadyAgainWhenTheOthersHaveGone) {
 }
 
 // Flows that compete must not grow out of a full queue for ever: a look costs two rounds.
-TEST(PathModel, LearnsNoHigherRateWhileTheQueueIsLong) {
-    TestPath path;
-    PathModel model = steady_on(path);
-    const auto largest_in_rounds_with = [&](Duration rtt) {
-        PathModel copy = model;
-        Instant now = path.now;
-        std::uint32_t largest = 0;
-        for (int i = 0; i < 12; ++i) {
-            now = now + rtt;
-            const auto twice = static_cast<std::uint32_t>(2 * path.rate * rtt.seconds());
-            copy.on_rtt(now, rtt);
-            copy.on_arrived(now, twice, copy.packets());
-            largest = std::max(largest, copy.packets());
-        }
-        EXPECT_EQ(copy.phase(), Phase::steady);
-        return largest;
-    };
-    EXPECT_LE(largest_in_rounds_with(path.shortest * 2), path.busy() * 3 / 2);
-    EXPECT_GE(largest_in_rounds_with(path.shortest), path.busy() * 2);
-}
-
 // The queue of flows that shrink after a loss is short for a while.
 TEST(PathModel, CompetesWhileTheQueueIsShortForLessThanALongTime) {
     TestPath path;

@@ -78,14 +78,14 @@ TEST(AmConnection, SpreadsItsPacketsOverALongRoundTrip) {
     while (true) {
         const std::size_t burst = numbered(pair.a.take(pair.now));
         if (burst == 0) break;
-        EXPECT_LE(burst, 7U);
+        EXPECT_LE(burst, 11U);  // of a window that doubles
         left += burst;
         ++bursts;
         const Instant due = pair.a.engine.next_deadline();
         ASSERT_LE(due - pair.now, Duration::milliseconds(6));
         pair.wait(due - pair.now);
     }
-    EXPECT_GE(bursts, 3);
+    EXPECT_GE(bursts, 2);
     EXPECT_GE(left, 14U) << "the whole window leaves";
     EXPECT_LE(pair.now - since, Duration::milliseconds(12));
 }

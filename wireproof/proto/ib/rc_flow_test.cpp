@@ -119,26 +119,22 @@ TEST(RcFlow, AsksAgainAfterSilenceMoreAndMoreSeldom) {
     EXPECT_EQ(flow.next_deadline(), never);
 }
 
-// 8 ms round trip: an interval is 1 ms long, and lets two windows leave in a round trip.
+// 8 ms round trip: while the window doubles, four windows leave in it, 11 packets at once.
 TEST(RcFlow, ThePacerHoldsPacketsBackUntilItsIntervalEnds) {
     RcFlow flow(Congestion::by_path, 256);
     flow.left(at(0), {.psns = 10, .asks = true});
     answer(flow, at(8000), 10, 0);
     EXPECT_EQ(flow.packets(), 20U);
-    const std::uint32_t burst = 20 * 2 / 8;
-    flow.left(at(9000), {});  // the first packet begins the interval
-    for (std::uint32_t i = 1; i <= burst; ++i) {
+    constexpr std::uint32_t burst = 11;
+    for (std::uint32_t i = 0; i < burst; ++i) {
         EXPECT_EQ(flow.room(i), 20 - i);
-        flow.left(at(9000), {.in_flight = i});
+        flow.left(at(8000), {.in_flight = i});
     }
-    EXPECT_EQ(flow.room(burst + 1), 0U);
-    EXPECT_EQ(flow.next_deadline(), at(10'000));
-    EXPECT_FALSE(flow.on_deadline(at(10'000)));
-    EXPECT_EQ(flow.room(burst + 1), 20 - burst - 1);
-    // Two intervals without a packet: no timer is needed.
-    EXPECT_EQ(flow.next_deadline(), at(11'000));
-    flow.on_deadline(at(11'000));
-    EXPECT_EQ(flow.next_deadline(), never);
+    EXPECT_EQ(flow.room(burst), 0U);
+    EXPECT_EQ(flow.next_deadline(), at(9'100));
+    EXPECT_FALSE(flow.on_deadline(at(9'100)));
+    EXPECT_EQ(flow.room(burst), 20 - burst);
+    EXPECT_EQ(flow.next_deadline(), never) << "no timer is needed while there is room";
 }
 
 }  // namespace
