@@ -5,6 +5,7 @@
 namespace wireproof::proto::ib {
 namespace {
 
+constexpr Duration rtt_most = Duration::milliseconds(60'000);  // a longer silence is no round trip
 constexpr std::uint32_t doublings_max = 8;  // of the silence after which the requester asks again
 
 congestion::Algorithm algorithm_of(Congestion congestion) {
@@ -78,7 +79,7 @@ void RcFlow::answered_up_to(Instant now) {
     std::size_t done = 0;
     while (done < questions_used_ && questions_[done].end <= oldest_) ++done;
     if (done == 0) return;
-    const Duration rtt = now - questions_[done - 1].left;
+    const Duration rtt = std::min(now - questions_[done - 1].left, rtt_most);
     std::copy(questions_.begin() + static_cast<std::ptrdiff_t>(done),
               questions_.begin() + static_cast<std::ptrdiff_t>(questions_used_),
               questions_.begin());
