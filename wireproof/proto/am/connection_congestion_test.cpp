@@ -90,6 +90,17 @@ TEST(AmConnection, SpreadsItsPacketsOverALongRoundTrip) {
     EXPECT_LE(pair.now - since, Duration::milliseconds(12));
 }
 
+// The questions about the first long packets measure round trips, too.
+TEST(AmConnection, WithoutCongestionControlALongRoundTripDoesNotPutOffTheNextQuestion) {
+    const Config config = bare();
+    Pair pair(config, 200'000);
+    const auto source = pattern(200'000);
+    ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+    answer_each(pair, Duration::milliseconds(3));
+    ASSERT_GT(numbered(pair.a.take(pair.now)), 0U);
+    EXPECT_LE(pair.a.engine.next_deadline() - pair.now, config.keepalive_after);
+}
+
 TEST(AmConnection, SpreadsNothingOnAShortRoundTrip) {
     Pair pair(on_a_shared_path());
     requests(pair.a, 200);

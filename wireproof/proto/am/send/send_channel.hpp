@@ -38,6 +38,7 @@ public:
 
     /// How long after the last departure or acknowledgement the sender asks the peer.
     Duration rto() const {
+        if (!controlled_) return rtt.limit();
         return std::max(rtt.limit(), std::min(congestion_.rtt() * 2, longest_rto_));
     }
 
