@@ -58,14 +58,6 @@ PerfIbBoard::Answers answers_to(PerfIbOp op) {
     return op == PerfIbOp::write ? PerfIbBoard::Answers::writes : PerfIbBoard::Answers::nothing;
 }
 
-proto::ib::Congestion congestion_of(const PerfPlan& plan) {
-    switch (plan.congestion_control()) {
-        case am::Congestion::by_loss: return proto::ib::Congestion::by_loss;
-        case am::Congestion::by_path: return proto::ib::Congestion::by_path;
-        default: return proto::ib::Congestion::off;
-    }
-}
-
 }  // namespace
 
 PerfIbClient::PerfIbClient(const PerfPlan& plan)
@@ -86,7 +78,7 @@ PerfIbClient::PerfIbClient(const PerfPlan& plan)
                                        .node = node,
                                        .path_mtu = path_mtu_,
                                        .over_udp = plan.wire == PerfWire::udp,
-                                       .congestion = congestion_of(plan),
+                                       .congestion = plan.congestion_control(),
                                        .seed = plan.seed};
         return std::make_unique<PerfIbEnd>(wires.take(node), config,
                                            quarter(memory_, 2 * std::size_t{node}),

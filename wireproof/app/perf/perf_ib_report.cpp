@@ -29,8 +29,7 @@ std::string ib_title(const PerfPlan& plan, const PerfIbReport& report) {
     if (plan.in_flight > 0) text += fmt::format(", {} in flight", plan.in_flight);
     if (plan.loss > 0) text += fmt::format(", loss {:g} %", plan.loss * 100);
     if (plan.controls_congestion()) {
-        const bool by_path = plan.congestion_control() == am::Congestion::by_path;
-        text += std::string(", congestion control by ") + (by_path ? "path" : "loss");
+        text += fmt::format(", congestion control by {}", name_of(plan.congestion_control()));
     }
     return text;
 }

@@ -22,10 +22,6 @@ std::string main_text(const PerfPlan& plan, double value) {
     return perf_scaled(value) + (plan.op == PerfOp::stream ? "/s" : "B/s");
 }
 
-std::string algorithm_of(const PerfPlan& plan) {
-    return plan.congestion_control() == am::Congestion::by_path ? "path" : "loss";
-}
-
 std::string what(const PerfPlan& plan) {
     std::string text = fmt::format("sp-am over {}, {}", plan.wire_name(), plan.op_name());
     if (plan.wire == PerfWire::udp) text += fmt::format(", mtu {}", plan.mtu);
@@ -35,7 +31,9 @@ std::string what(const PerfPlan& plan) {
     if (plan.op == PerfOp::stream) text += fmt::format(", {} a poll", plan.per_poll);
     if (plan.in_flight > 0) text += fmt::format(", {} in flight", plan.in_flight);
     if (plan.loss > 0) text += fmt::format(", loss {:g} %", plan.loss * 100);
-    if (plan.controls_congestion()) text += ", congestion control by " + algorithm_of(plan);
+    if (plan.controls_congestion()) {
+        text += fmt::format(", congestion control by {}", name_of(plan.congestion_control()));
+    }
     if (plan.trust_payload) text += ", payload trusted";
     return text;
 }
@@ -131,9 +129,10 @@ std::string perf_json(const PerfPlan& plan, const PerfReport& report) {
     }
     also.push_back({{"what", "limit"}, {"is", report.limit_name}, {"unit", main_unit(plan)}});
     if (plan.wire == PerfWire::udp) {
-        also.push_back({{"what", "congestion control"},
-                        {"on", plan.controls_congestion()},
-                        {"by", plan.controls_congestion() ? algorithm_of(plan) : "none"}});
+        also.push_back(
+            {{"what", "congestion control"},
+             {"on", plan.controls_congestion()},
+             {"by", plan.controls_congestion() ? name_of(plan.congestion_control()) : "none"}});
         also.push_back({{"what", "payload"},
                         {"is", plan.trust_payload ? "trusted to the carrier" : "checked"}});
     }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <variant>
 
+#include "wireproof/core/congestion/kind.hpp"
 #include "wireproof/core/congestion/loss_window.hpp"
 #include "wireproof/core/congestion/pacer.hpp"
 #include "wireproof/core/congestion/path_model.hpp"
@@ -25,6 +26,10 @@ enum class Algorithm : std::uint8_t {
     loss,  // LossWindow: a loss shrinks the window
     path,  // PathModel: the rate and the round trip of the path decide the window
 };
+
+constexpr Algorithm algorithm_of(Kind kind) {
+    return kind == Kind::by_path ? Algorithm::path : Algorithm::loss;
+}
 
 /// A regular value. All counts are in packets.
 class Control {

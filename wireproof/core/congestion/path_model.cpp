@@ -18,10 +18,10 @@ constexpr int high_rounds = 26;
 constexpr std::uint32_t again_within_rounds = 512;
 constexpr std::uint32_t again_watched_rounds = 16;
 constexpr int again_high_rounds = 8;
-constexpr std::uint32_t compete_rounds = 128;  // from one look at the queue to the next
 // The others keep a deep queue if the round trip is so many times as long as the shortest one.
 // Their windows grew to this size at once when they began, so this flow must not take minutes.
 constexpr std::int64_t deep_queue = 4;
+constexpr std::uint32_t compete_rounds = 128;  // from one look at the queue to the next
 constexpr std::uint32_t look_rounds = 2;
 constexpr std::uint32_t low_rounds_enough = 64;
 // A busy host adds up to this to a round trip, and it says nothing about the path.
@@ -64,9 +64,8 @@ void PathModel::on_lost(Instant now, std::uint32_t packets) {
         halve();
     } else if (phase_ == Phase::starting && is_high(recent_)) {
         become_steady();
-    } else if (phase_ == Phase::competing && !looks_) {
-        growth_->on_lost(now, recent_);
-        packets_ = growth_->packets();
+    } else {
+        give_way(now);
     }
 }
 
@@ -77,10 +76,16 @@ void PathModel::on_marked(Instant now, std::uint32_t /*packets*/) {
         halve();
     } else if (phase_ == Phase::starting) {
         become_steady();
-    } else if (phase_ == Phase::competing && !looks_) {
-        growth_->on_lost(now, recent_);
-        packets_ = growth_->packets();
+    } else {
+        give_way(now);
     }
+}
+
+// To flows that compete.
+void PathModel::give_way(Instant now) {
+    if (phase_ != Phase::competing || looks_) return;
+    growth_->on_lost(now, recent_);
+    packets_ = growth_->packets();
 }
 
 // The receiver's host is the bottleneck, and it says so.
@@ -232,7 +237,9 @@ std::uint32_t PathModel::in_time(Duration time) const {
 std::uint32_t PathModel::in_queue() const {
     const std::uint32_t by_rate = square_root(rate() / 1'000) / 5;
     const std::uint32_t most = in_time(lowest() + host_batch) / 4;
-    return std::max(4U, std::min(by_rate, most));
+    // If this number grew with the rate of a small flow, any shares of two flows would be stable.
+    constexpr std::uint32_t small_flow = 4;
+    return std::max(small_flow, std::min(by_rate, most));
 }
 
 Duration PathModel::own_queue() const {

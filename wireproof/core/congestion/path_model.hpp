@@ -77,6 +77,7 @@ private:
     void end_competing_round(const Round& round);
     void become_steady();
     void halve();
+    void give_way(Instant now);
 
     // In packets per 1,000 seconds, so that one packet in some seconds is not 0.
     std::uint64_t rate() const { return rates_[0] > rates_[1] ? rates_[0] : rates_[1]; }

@@ -16,6 +16,14 @@ PathModel steady_on(TestPath& path) {
     return model;
 }
 
+PathModel competing_on(TestPath& path) {
+    PathModel model = steady_on(path);
+    path.others = path.shortest;
+    path.rounds(model, 40);
+    EXPECT_EQ(model.phase(), Phase::competing);
+    return model;
+}
+
 // The largest window of twelve rounds, after `later` rounds: a probe is one of them.
 std::uint32_t largest_of_twelve(PathModel& model, TestPath& path, int later) {
     path.rounds(model, later);
@@ -105,10 +113,7 @@ TEST(PathModel, ProbesInOneOfTwelveRoundsAndLeavesTheQueueInTheNext) {
 
 TEST(PathModel, CompetesWhileOthersKeepTheQueueFull) {
     TestPath path;
-    PathModel model = steady_on(path);
-    path.others = path.shortest;
-    path.rounds(model, 32);
-    ASSERT_EQ(model.phase(), Phase::competing);
+    PathModel model = competing_on(path);
     const std::uint32_t before = model.packets();
     path.rounds(model, 60);
     EXPECT_GT(model.packets(), before);
@@ -121,24 +126,17 @@ TEST(PathModel, CompetesWhileOthersKeepTheQueueFull) {
 
 TEST(PathModel, IsSteadyAgainWhenTheOthersHaveGone) {
     TestPath path;
-    PathModel model = steady_on(path);
-    path.others = path.shortest;
-    path.rounds(model, 40);
-    ASSERT_EQ(model.phase(), Phase::competing);
+    PathModel model = competing_on(path);
     path.others = {};
     path.rounds(model, 160);  // it looks at the queue once in 128 rounds
     EXPECT_EQ(model.phase(), Phase::steady);
     EXPECT_LE(model.packets(), path.busy() * 3 / 2);
 }
 
-// Flows that compete must not grow out of a full queue for ever: a look costs two rounds.
 // The queue of flows that shrink after a loss is short for a while.
 TEST(PathModel, CompetesWhileTheQueueIsShortForLessThanALongTime) {
     TestPath path;
-    PathModel model = steady_on(path);
-    path.others = path.shortest;
-    path.rounds(model, 32);
-    ASSERT_EQ(model.phase(), Phase::competing);
+    PathModel model = competing_on(path);
     model.on_lost(path.now, 1);  // the window is small: this flow does not keep the queue full
     path.others = {};
     path.rounds(model, 30);
@@ -183,6 +181,7 @@ TEST(PathModel, GrowsFastWhereOthersKeepADeepQueue) {
     EXPECT_LE(grown_in(8, 2), 1.5);
 }
 
+// Flows that compete must not grow out of a full queue for ever: a look costs two rounds.
 TEST(PathModel, CompetesOnAfterALookAtAFullQueue) {
     TestPath path{.rate = 50'000, .shortest = Duration::milliseconds(2)};
     PathModel model = steady_on(path);

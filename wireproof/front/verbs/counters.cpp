@@ -138,7 +138,7 @@ std::string queue_pair_lines(const CountersOf& of, std::uint32_t number) {
         lines.add("peer_queue_pair", known.dest_queue_pair);
     }
     if (core.config().transport == proto::ib::Transport::rc) {
-        lines.add("congestion_control", proto::ib::name_of(known.congestion));
+        lines.add("congestion_control", name_of(known.congestion));
     }
     lines.add("sends_posted", core.sends.size());
     lines.add("receives_posted", core.receives.size());

@@ -9,6 +9,7 @@
 
 #include "wireproof/base/expected.hpp"
 #include "wireproof/base/instant.hpp"
+#include "wireproof/core/congestion/kind.hpp"
 
 namespace wireproof::am {
 
@@ -21,12 +22,9 @@ enum class Recovery : std::uint8_t {
     selective,  // keeps them; a NACK names the missing packets
 };
 
-/// Whether congestion control limits the packets in flight of a channel below its window.
-enum class Congestion : std::uint8_t {
-    off,      // only the window limits them; for paths that no other flow shares
-    by_loss,  // congestion::LossWindow for each channel; needs selective recovery
-    by_path,  // congestion::PathModel for each channel; needs selective recovery
-};
+/// Whether congestion control limits the packets in flight of a channel below its window. It needs
+/// selective recovery.
+using Congestion = congestion::Kind;
 
 /// The two channels of a connection. The reply channel carries the answers to the request channel.
 enum class Channel : std::uint8_t { request = 0, reply = 1 };

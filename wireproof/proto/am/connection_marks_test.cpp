@@ -40,6 +40,20 @@ Frame answer(Pair& pair, bool mark = false) {
     return {};
 }
 
+/// Each configuration with each congestion control that it allows.
+std::vector<Config> with_each_control() {
+    std::vector<Config> configs;
+    for (Config config : all()) {
+        configs.push_back(config);
+        if (config.recovery != Recovery::selective) continue;
+        for (const Congestion congestion : {Congestion::by_loss, Congestion::by_path}) {
+            config.congestion = congestion;
+            configs.push_back(config);
+        }
+    }
+    return configs;
+}
+
 const Stats& stats_of(const Node& node) {
     return node.engine.stats();
 }
@@ -216,31 +230,25 @@ TEST(AmMarks, WithoutCongestionControlTheyChangeNothing) {
 
 // AM-54: whatever a hostile peer tells, the sender sends on.
 TEST(AmMarks, ACountFromAHostilePeerIsHarmless) {
-    for (const Config& base : all()) {
-        for (const Congestion congestion :
-             {Congestion::off, Congestion::by_loss, Congestion::by_path}) {
-            if (congestion != Congestion::off && base.recovery != Recovery::selective) continue;
-            Config config = base;
-            config.congestion = congestion;
-            Pair pair(config);
-            requests(pair.a, 1);
-            carry_marked(pair, false);
-            const Frame nack = answer(pair);
-            for (std::uint32_t i = 0; i < 40'000; i += 7) {
-                pair.give(pair.a, pair.forged(nack, [&](Header& h) {
-                    h.count = static_cast<std::uint16_t>(i * 48'271);
-                }));
-                if (i % 1'001 == 0) pair.wait(Duration::microseconds(50));
-            }
-            const auto source = pattern(in_chunks(config, config.chunk_bytes()));
-            ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
-            for (int i = 0; i < 40 && !pair.a.engine.idle(); ++i) {
-                pair.settle();
-                if (!pair.a.engine.idle()) pair.wait_for_timer();
-            }
-            EXPECT_TRUE(pair.a.engine.idle());
-            EXPECT_TRUE(same(pair.b.memory().first(source.size()), source));
+    for (const Config& config : with_each_control()) {
+        Pair pair(config);
+        requests(pair.a, 1);
+        carry_marked(pair, false);
+        const Frame nack = answer(pair);
+        for (std::uint32_t i = 0; i < 40'000; i += 7) {
+            pair.give(pair.a, pair.forged(nack, [&](Header& h) {
+                h.count = static_cast<std::uint16_t>(i * 48'271);
+            }));
+            if (i % 1'001 == 0) pair.wait(Duration::microseconds(50));
         }
+        const auto source = pattern(in_chunks(config, config.chunk_bytes()));
+        ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+        for (int i = 0; i < 40 && !pair.a.engine.idle(); ++i) {
+            pair.settle();
+            if (!pair.a.engine.idle()) pair.wait_for_timer();
+        }
+        EXPECT_TRUE(pair.a.engine.idle());
+        EXPECT_TRUE(same(pair.b.memory().first(source.size()), source));
     }
 }
 
@@ -293,25 +301,19 @@ TEST(AmMarks, ANewSessionBeginsAtZero) {
 
 // AM-54: bounds and delivery are as without marks, and the sender learns of nearly all of them.
 TEST(AmMarks, AFaultyPathThatMarksDeliversAll) {
-    for (const Config& base : all()) {
-        for (const Congestion congestion :
-             {Congestion::off, Congestion::by_loss, Congestion::by_path}) {
-            if (congestion != Congestion::off && base.recovery != Recovery::selective) continue;
-            Config config = base;
-            config.congestion = congestion;
-            Pair pair(config);
-            World world(pair, {.loss = 0.05, .duplicate = 0.02, .reorder = 0.05, .mark = 0.2}, 9);
-            const auto source = pattern(in_chunks(config, 5 * config.chunk_bytes()));
-            requests(pair.a, 20);
-            ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
-            ASSERT_TRUE(world.run([&] { return pair.a.engine.idle(); }));
-            EXPECT_TRUE(same(pair.b.memory().first(source.size()), source));
-            EXPECT_EQ(pair.b.log.size(), 21U);
-            EXPECT_GT(stats_of(pair.b).marked, 0U);
-            EXPECT_LE(stats_of(pair.a).marked_at_peer, stats_of(pair.b).marked);
-            if (congestion == Congestion::off) continue;
-            EXPECT_GE(stats_of(pair.a).marked_at_peer, stats_of(pair.b).marked / 2);
-        }
+    for (const Config& config : with_each_control()) {
+        Pair pair(config);
+        World world(pair, {.loss = 0.05, .duplicate = 0.02, .reorder = 0.05, .mark = 0.2}, 9);
+        const auto source = pattern(in_chunks(config, 5 * config.chunk_bytes()));
+        requests(pair.a, 20);
+        ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+        ASSERT_TRUE(world.run([&] { return pair.a.engine.idle(); }));
+        EXPECT_TRUE(same(pair.b.memory().first(source.size()), source));
+        EXPECT_EQ(pair.b.log.size(), 21U);
+        EXPECT_GT(stats_of(pair.b).marked, 0U);
+        EXPECT_LE(stats_of(pair.a).marked_at_peer, stats_of(pair.b).marked);
+        if (config.congestion == Congestion::off) continue;
+        EXPECT_GE(stats_of(pair.a).marked_at_peer, stats_of(pair.b).marked / 2);
     }
 }
 

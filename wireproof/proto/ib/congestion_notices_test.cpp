@@ -1,4 +1,5 @@
-// Congestion notification packets: who sends them, how often, and what they change.
+// A receiver of marked packets sends congestion notification packets (CNP). A requester that
+// receives one makes its window smaller.
 #include "wireproof/proto/ib/congestion_notices.hpp"
 
 #include <gtest/gtest.h>
@@ -97,9 +98,9 @@ TEST_P(Notices, WithoutCongestionControlTheyAreCountedAndChangeNothing) {
     EXPECT_TRUE(pair.a.leaving(pair.now).empty());
 }
 
-class Heeded : public testing::Test {
+class NoticeReceived : public testing::Test {
 protected:
-    Heeded() : pair({.timeout = std::uint8_t{14}, .congestion = Congestion::by_loss}) {}
+    NoticeReceived() : pair({.timeout = std::uint8_t{14}, .congestion = Congestion::by_loss}) {}
     /// How many packets of a long message leave at once.
     std::size_t window() { return pair.a_leaving().size(); }
 
@@ -107,7 +108,7 @@ protected:
 };
 
 // RC-36
-TEST_F(Heeded, ANoticeMakesTheWindowSmaller) {
+TEST_F(NoticeReceived, MakesTheWindowSmaller) {
     EXPECT_EQ(pair.a.give(pair.now, notification()), RxVerdict::control);
     EXPECT_EQ(pair.a.counters().cnps_handled, 1U);
     pair.post(Request::write, 256 * 40);
@@ -115,7 +116,7 @@ TEST_F(Heeded, ANoticeMakesTheWindowSmaller) {
 }
 
 // RC-36
-TEST_F(Heeded, ANoticeOfAnotherHostDoesNot) {
+TEST_F(NoticeReceived, FromAnotherHostChangesNothing) {
     EXPECT_EQ(pair.a.give(pair.now, notification(), PeerId{9}), RxVerdict::foreign);
     pair.post(Request::write, 256 * 40);
     EXPECT_EQ(window(), 10U);
@@ -123,7 +124,7 @@ TEST_F(Heeded, ANoticeOfAnotherHostDoesNot) {
 
 // They load the path to this side, and the flow that this side controls.
 // RC-36
-TEST_F(Heeded, AMarkedResponseOfAReadDoesToo) {
+TEST_F(NoticeReceived, AMarkedResponseOfAReadCountsAsOne) {
     pair.read(256);
     pair.give(pair.a_leaving());
     for (const auto& packet : pair.b.leaving(pair.now)) give_marked(pair.a, pair.now, packet);

@@ -32,8 +32,8 @@ public:
     explicit PeerWindows(const Config& config) : config_(config) {}
 
     bool limited() const { return config_.start > 0; }
-    /// The number of packets that may leave or be asked for now. If nothing is in flight, it is at
-    /// least 1.
+    /// How many packets the sender may send to this peer, or request from it. At least 1 if nothing
+    /// is in flight.
     std::uint32_t room(PeerId peer) const {
         if (!limited()) return ~std::uint32_t{0};
         const auto found = flows_.find(peer);

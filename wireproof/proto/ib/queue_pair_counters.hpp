@@ -47,7 +47,7 @@ struct QueuePairCounters {
 
     std::uint64_t marked = 0;        // received packets that a router marked (ECN)
     std::uint64_t cnps_sent = 0;     // congestion notifications
-    std::uint64_t cnps_handled = 0;  // received ones that congestion control heeded
+    std::uint64_t cnps_handled = 0;  // received ones that changed the window
 
     /// The packets that this queue pair received.
     std::uint64_t received() const;

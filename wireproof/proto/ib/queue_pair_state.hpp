@@ -12,6 +12,7 @@
 #include <optional>
 #include <string_view>
 
+#include "wireproof/core/congestion/kind.hpp"
 #include "wireproof/core/frame.hpp"
 #include "wireproof/proto/ib/memory_table.hpp"
 #include "wireproof/proto/ib/opcode.hpp"
@@ -87,17 +88,10 @@ struct StateStep {
 /// Empty if there is no such step.
 std::optional<StateStep> state_step(Transport transport, QueuePairState from, QueuePairState to);
 
-/// How an RC requester limits its packets in flight on a path that other flows share
-/// (core/congestion). Not an attribute of the specification.
-enum class Congestion : std::uint8_t { off, by_loss, by_path };
+/// The congestion control of an RC requester. Not an attribute of the specification.
+using Congestion = congestion::Kind;
 
-inline constexpr std::array<std::string_view, 3> congestion_names = {"off", "loss", "path"};
-
-constexpr std::string_view name_of(Congestion congestion) {
-    return congestion_names[static_cast<std::size_t>(congestion)];
-}
-
-/// given; has no effect here
+/// The attributes that a caller of modify() gives.
 struct QueuePairChange {
     std::optional<QueuePairState> state = {};
     std::optional<QueuePairState> current_state = {};

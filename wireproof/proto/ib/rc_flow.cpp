@@ -8,17 +8,13 @@ namespace {
 constexpr Duration rtt_most = Duration::milliseconds(60'000);  // a longer silence is no round trip
 constexpr std::uint32_t doublings_max = 8;  // of the silence after which the requester asks again
 
-congestion::Algorithm algorithm_of(Congestion congestion) {
-    return congestion == Congestion::by_loss ? congestion::Algorithm::loss
-                                             : congestion::Algorithm::path;
-}
-
 }  // namespace
 
-RcFlow::RcFlow(Congestion congestion, std::uint32_t most) {
-    if (congestion == Congestion::off) return;
+RcFlow::RcFlow(Congestion kind, std::uint32_t most) {
+    if (kind == Congestion::off) return;
     const std::uint32_t start = std::min(congestion::Limits().start, most);
-    control_.emplace(algorithm_of(congestion), congestion::Limits{.start = start, .most = most});
+    control_.emplace(congestion::algorithm_of(kind),
+                     congestion::Limits{.start = start, .most = most});
 }
 
 std::uint32_t RcFlow::room(std::uint32_t in_flight) const {
@@ -91,7 +87,7 @@ void RcFlow::answered_up_to(Instant now) {
     arrived_ = most_ = 0;
 }
 
-void RcFlow::heed(Instant now, std::uint32_t in_flight) {
+void RcFlow::apply(Instant now, std::uint32_t in_flight) {
     if (!on()) return;
     heard_ = now;
     const bool progress = arrived_ > 0;

@@ -31,13 +31,14 @@ public:
 
     /// Without congestion control: it limits nothing and sets no timer.
     RcFlow() = default;
-    RcFlow(Congestion congestion, std::uint32_t most);
+    RcFlow(Congestion kind, std::uint32_t most);
 
     bool on() const { return control_.has_value(); }
 
     // Sending.
     /// RC-33: how many packets may leave now. If the window is closed, but the responder owes no
-    /// answer, one more packet may leave, which asks for one: the flow never waits for nothing.
+    /// answer, one more packet may leave, which asks for one. So the requester never waits for an
+    /// answer that does not come.
     std::uint32_t room(std::uint32_t in_flight) const;
     /// How many packets may be in flight.
     std::uint32_t packets() const { return on() ? control_->packets() : ~std::uint32_t{0}; }
@@ -57,15 +58,16 @@ public:
     /// The oldest packet must leave again now, alone, and ask for an acknowledgement.
     bool wants_again() const { return again_due_; }
     void left_again(Instant now);
-    /// It left so, and nothing was acknowledged since.
+    /// The oldest packet left again like this, and the responder has acknowledged nothing since.
     bool asked_again() const { return times_again_ > 0; }
 
-    // What a packet of the responder says: any of the first three, and then heed().
+    // A packet of the responder arrived. The requester calls arrived(), lost() and marked() for
+    // what the packet says. Then it calls apply(), which changes the window.
     void arrived(std::uint32_t psns);
     void lost() { ++lost_; }
     /// A router marked a response, or packets of this flow (CNP).
     void marked() { ++marked_; }
-    void heed(Instant now, std::uint32_t in_flight);
+    void apply(Instant now, std::uint32_t in_flight);
     /// The answer timeout has passed.
     void timed_out(Instant now);
     /// All packets from the oldest one on will be sent again. `discarded`: an answer says that the

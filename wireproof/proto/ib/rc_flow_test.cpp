@@ -12,7 +12,7 @@ Instant at(std::int64_t microseconds) {
 /// `psns` are acknowledged; `in_flight` remain.
 void answer(RcFlow& flow, Instant now, std::uint32_t psns, std::uint32_t in_flight) {
     flow.arrived(psns);
-    flow.heed(now, in_flight);
+    flow.apply(now, in_flight);
 }
 
 TEST(RcFlow, LimitsNothingIfItIsOff) {
@@ -21,7 +21,7 @@ TEST(RcFlow, LimitsNothingIfItIsOff) {
     answer(flow, at(10), 1, 0);
     flow.timed_out(at(10));
     flow.marked();
-    flow.heed(at(10), 1);
+    flow.apply(at(10), 1);
     EXPECT_EQ(flow.room(100'000), ~std::uint32_t{0});
     EXPECT_EQ(flow.ack_every(0), ~std::uint32_t{0});
     EXPECT_EQ(flow.next_deadline(), never);
@@ -47,7 +47,7 @@ TEST(RcFlow, AClosedWindowLetsOnePacketLeaveIfNoAnswerIsOwed) {
     RcFlow flow(Congestion::by_path, 256);
     for (std::uint32_t i = 0; i < 9; ++i) flow.left(at(0), {.in_flight = i});
     flow.marked();
-    flow.heed(at(1), 9);
+    flow.apply(at(1), 9);
     EXPECT_EQ(flow.packets(), 5U);
     EXPECT_EQ(flow.ack_every(9), 1U);
     EXPECT_EQ(flow.room(9), 1U);

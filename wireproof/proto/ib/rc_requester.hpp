@@ -40,7 +40,7 @@ public:
         if (!flow_.on()) return;
         ++core.counters.cnps_handled;
         flow_.marked();
-        flow_.heed(now, in_flight(core));
+        flow_.apply(now, in_flight(core));
     }
     void on_deadline(Instant now, QueuePairCore& core, Adapter& adapter);
     Instant next_deadline() const { return earliest(timers_.next(), flow_.next_deadline()); }

@@ -38,7 +38,7 @@ RxVerdict RcRequester::on_response(Instant now, const Packet& packet, QueuePairC
         verdict = on_nak(now, packet, core, adapter);
     }
     ++(verdict == RxVerdict::stale ? core.counters.stale : core.counters.answers);
-    flow_.heed(now, in_flight(core));
+    flow_.apply(now, in_flight(core));
     return verdict;
 }
 

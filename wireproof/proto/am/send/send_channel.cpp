@@ -42,8 +42,7 @@ SendChannel::SendChannel(const Config& config, Channel channel, Buffers buffers)
       first_flight_(first_flight_of(config, channel)),
       longest_rto_(config.keepalive_max),
       controlled_(config.congestion != Congestion::off),
-      algorithm_(config.congestion == Congestion::by_path ? congestion::Algorithm::path
-                                                          : congestion::Algorithm::loss),
+      algorithm_(congestion::algorithm_of(config.congestion)),
       congestion_(algorithm_, {}) {
     forget_path();
 }
