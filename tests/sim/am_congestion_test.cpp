@@ -2,6 +2,7 @@
 // flows. The tests print the shares.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <numeric>
 
@@ -110,6 +111,20 @@ TEST_P(AmCongestion, TwoFlowsThatBeganApartShareFairly) {
     print_shares("two flows", rates, best(config));
     EXPECT_GE(jain(rates), 0.9);
     EXPECT_GE(rates[0] + rates[1], 0.85 * best(config));
+}
+
+// A flow that probes fills the queue and takes packets from the other. If this made its rate
+// higher, the two would take each other for flows that keep the queue full.
+TEST(AmCongestionByPath, TwoFlowsShareALongPathWithADeepQueue) {
+    am::Config config = am::Config::ethernet();
+    config.congestion = am::Congestion::by_path;
+    SharedLink link({.round_trip = Duration::milliseconds(20), .queue = 2'500'000});
+    link.add(std::make_unique<StoreFlow>(config, 0), Instant());
+    link.add(std::make_unique<StoreFlow>(config, 1), at(500));
+    link.run_until(at(2'500));
+    const auto rates = link.rates_until(at(8'000));
+    print_shares("two flows", rates, best({}));
+    EXPECT_LE(std::max(rates[0], rates[1]), 1.5 * std::min(rates[0], rates[1]));
 }
 
 // The test adds the rates of two runs, in which one or the other flow starts first. One run says

@@ -21,10 +21,10 @@ double best(const SharedLink::Config& config) {
            WriteFlow::packet_bytes;
 }
 
-const WriteFlow& add(SharedLink& link, const WriteFlow::Config& config, std::uint16_t number = 0,
+const WriteFlow& add(SharedLink& link, Congestion congestion, std::uint16_t number = 0,
                      Instant start = {}) {
     return dynamic_cast<const WriteFlow&>(
-        link.add(std::make_unique<WriteFlow>(config, number, link), start));
+        link.add(std::make_unique<WriteFlow>(congestion, number), start));
 }
 
 double resent_share(const WriteFlow& flow) {
@@ -41,7 +41,7 @@ TEST_P(IbCongestion, OneFlowFillsABottleneckAndLosesLittleToItsQueue) {
     for (const std::size_t queue : {25'000u, 50'000u, 500'000u}) {
         const SharedLink::Config config{.queue = queue};
         SharedLink link(config);
-        const WriteFlow& flow = add(link, {.congestion = GetParam()});
+        const WriteFlow& flow = add(link, GetParam());
         link.run_until(at(500));
         const double rate = link.rates_until(at(4'000))[0] / best(config);
         std::printf("queue %zu: %.2f of the link, %.4f resent\n", queue, rate, resent_share(flow));
@@ -55,7 +55,7 @@ TEST_P(IbCongestion, OneFlowFillsABottleneckAndLosesLittleToItsQueue) {
 TEST_P(IbCongestion, OnePercentOfLossLeavesMoreThanHalf) {
     const SharedLink::Config config{.loss = 0.01};
     SharedLink link(config);
-    const WriteFlow& flow = add(link, {.congestion = GetParam()});
+    const WriteFlow& flow = add(link, GetParam());
     link.run_until(at(500));
     const double rate = link.rates_until(at(4'000))[0] / best(config);
     std::printf("%.2f of the link, %.2f resent, %llu recoveries, %llu silences\n", rate,
@@ -68,7 +68,7 @@ TEST_P(IbCongestion, OnePercentOfLossLeavesMoreThanHalf) {
 
 TEST(IbNoCongestionControl, AFlowLosesMuchOfWhatItSends) {
     SharedLink link({});
-    const WriteFlow& flow = add(link, {.congestion = Congestion::off});
+    const WriteFlow& flow = add(link, Congestion::off);
     link.run_until(at(1'000));
     std::printf("%.2f resent\n", resent_share(flow));
     EXPECT_GT(resent_share(flow), 0.2);
@@ -77,8 +77,8 @@ TEST(IbNoCongestionControl, AFlowLosesMuchOfWhatItSends) {
 TEST_P(IbCongestion, TwoFlowsShareALink) {
     const SharedLink::Config config;
     SharedLink link(config);
-    add(link, {.congestion = GetParam()}, 0);
-    add(link, {.congestion = GetParam()}, 1, at(700));
+    add(link, GetParam(), 0);
+    add(link, GetParam(), 1, at(700));
     link.run_until(at(2'000));
     const auto rates = link.rates_until(at(8'000));
     std::printf("%.2f and %.2f of the link\n", rates[0] / best(config), rates[1] / best(config));
@@ -88,9 +88,9 @@ TEST_P(IbCongestion, TwoFlowsShareALink) {
 
 // The router marks packets long before its queue is full. So nothing is lost.
 TEST_P(IbCongestion, MarksKeepTheQueueShort) {
-    const SharedLink::Config config{.queue = 200'000};
+    const SharedLink::Config config{.queue = 200'000, .mark_above = 15'000};
     SharedLink link(config);
-    const WriteFlow& flow = add(link, {.congestion = GetParam(), .mark_above = 15'000});
+    const WriteFlow& flow = add(link, GetParam());
     link.run_until(at(500));
     double longest = 0;
     std::uint64_t before = flow.arrived();
@@ -113,7 +113,7 @@ TEST_P(IbCongestion, MarksKeepTheQueueShort) {
 TEST_P(IbCongestion, NeverStallsHoweverLittleTheQueueHoldsOrHowMuchIsLost) {
     for (const double loss : {0.0, 0.1, 0.2}) {
         SharedLink link({.bytes_per_second = 1'250'000, .queue = 3'000, .loss = loss});
-        const WriteFlow& flow = add(link, {.congestion = GetParam()});
+        const WriteFlow& flow = add(link, GetParam());
         for (std::int64_t second = 0; second < 10; ++second) {
             const std::uint64_t before = flow.sender().answers;
             link.run_until(at(1'000 * (second + 1)));

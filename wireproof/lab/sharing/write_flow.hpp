@@ -14,17 +14,11 @@ namespace wireproof::lab {
 
 class WriteFlow final : public LinkFlow {
 public:
-    struct Config {
-        proto::ib::Congestion congestion = proto::ib::Congestion::by_path;
-        /// The router marks a packet that leaves while its queue is longer, in bytes. 0: never.
-        double mark_above = 0;
-    };
-
     /// `number`: the place of the flow among the flows of its link, from 0.
-    WriteFlow(const Config& config, std::uint16_t number, const SharedLink& link)
-        : config_(config), link_(&link), memory_(2 * piece), ends_{End(memory_), End(memory_)} {
+    WriteFlow(proto::ib::Congestion congestion, std::uint16_t number)
+        : memory_(2 * piece), ends_{End(memory_), End(memory_)} {
         for (std::uint16_t end = 0; end < 2; ++end) {
-            connect(ends_[end].port, config.congestion);
+            connect(ends_[end].port, congestion);
             ends_[end].node = static_cast<std::uint16_t>(2 * number + end);
         }
     }
@@ -33,9 +27,7 @@ public:
     ~WriteFlow() override = default;
 
     void on_data(Instant now, const RxFrame& frame) override {
-        RxFrame packet = inner(frame);
-        packet.marked = config_.mark_above > 0 && link_->queued() > config_.mark_above;
-        ends_[1].port.on_frame(now, packet);
+        ends_[1].port.on_frame(now, inner(frame));
     }
     void on_answer(Instant now, const RxFrame& frame) override {
         ends_[0].port.on_frame(now, inner(frame));
@@ -138,8 +130,6 @@ private:
         cable.flush(now);
     }
 
-    Config config_;
-    const SharedLink* link_;
     std::vector<std::byte> memory_;
     std::array<End, 2> ends_;
     std::size_t under_way_ = 0;

@@ -101,7 +101,7 @@ struct WorldPlan {
                 more.chance(0.5) ? proto::ib::Congestion::by_path : proto::ib::Congestion::by_loss;
             ++controlled;
         }
-        if (more.chance(0.5)) marks = 0.2 * more.uniform();
+        if (more.chance(0.5)) network.faults.mark = 0.2 * more.uniform();
         what = std::to_string(count) + " queue pairs, loss " + std::to_string(network.faults.loss) +
                ", repeated " + std::to_string(network.faults.duplicate) + ", held back " +
                std::to_string(network.faults.reorder) +
@@ -110,7 +110,7 @@ struct WorldPlan {
                     ? ", " + std::to_string(peer_window.start) + " packets to a peer at first"
                     : "") +
                ", " + std::to_string(controlled) + " with congestion control, marks " +
-               std::to_string(marks);
+               std::to_string(network.faults.mark);
     }
 
     proto::ib::PortConfig port() const { return {.path_mtu = 4096, .peer_window = peer_window}; }
@@ -118,7 +118,6 @@ struct WorldPlan {
     std::deque<IbLine> lines;
     sim::NetworkConfig network;
     bool loses_long = false;
-    double marks = 0;  // probability that a router marks a packet
     proto::ib::PeerWindows::Config peer_window;
     double hurry = 1;  // probability that a user continues in a turn
     std::string what;
@@ -127,10 +126,7 @@ struct WorldPlan {
 class World {
 public:
     explicit World(const IbWorldConfig& config)
-        : plan_(config),
-          network_(plan_.network),
-          dice_(config.seed ^ 0x5EED),
-          marks_(config.seed ^ 0xECE) {
+        : plan_(config), network_(plan_.network), dice_(config.seed ^ 0x5EED) {
         for (std::size_t node = 0; node < 2; ++node) {
             for (const IbLine& line : plan_.lines) {
                 users_[node].push_back(std::make_unique<IbUser>(line, node, ports_[node]));
@@ -178,10 +174,7 @@ private:
     Instant turn(std::size_t node, Instant now) {
         proto::ib::Port& port = ports_[node];
         sim::NodeWire& wire = network_.wire(node);
-        while (auto frame = wire.receive(now)) {
-            frame->marked = plan_.marks > 0 && marks_.chance(plan_.marks);
-            port.on_frame(now, *frame);
-        }
+        while (const auto frame = wire.receive(now)) port.on_frame(now, *frame);
         if (port.next_deadline() <= now) port.on_deadline(now);
         while (port.next_delivery()) {
         }
@@ -235,7 +228,6 @@ private:
     WorldPlan plan_;
     sim::Network network_;
     Random dice_;
-    Random marks_;
     std::array<proto::ib::Port, 2> ports_ = {proto::ib::Port(plan_.port()),
                                              proto::ib::Port(plan_.port())};
     std::array<std::vector<std::unique_ptr<IbUser>>, 2> users_;

@@ -27,7 +27,7 @@ struct IbWorldResult {
     std::uint64_t recoveries = 0;  // of RC: for a NAK, a missing response, or a timeout
     std::uint64_t resent = 0;      // packets of requests
     std::uint64_t silences = 0;    // of these, alone, to a silent responder
-    std::uint64_t notices = 0;     // congestion notifications that congestion control heeded
+    std::uint64_t notices = 0;     // congestion notifications that changed a window
     Fingerprint::Value digest{};   // of both ports at the end
 
     bool ok() const { return violation.empty(); }

@@ -187,7 +187,7 @@ Rocev2Wire::Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, co
                   .frame_max = config.frame_max + IcrcCover::icrc_size +
                                (shown_ ? ShownDatagrams::headers_max : 0),
                   .grouped = sending_->segments_max() > 1 && !shown_ && socket_.group_received(),
-                  .reads_marks = socket_.use(config.ecn) && config.ecn != Ecn::off}),
+                  .reads_marks = socket_.use(config.ecn)}),
       config_(config) {}
 
 // The kernel knows the MTU of the interface, and what it has learned of the path since.

@@ -153,7 +153,7 @@ bool UdpSocket::group_received() {
 
 // A socket at [::] also sends and receives IPv4, and each family has options of its own.
 bool UdpSocket::use(Ecn ecn) {
-    if (ecn == Ecn::off) return true;
+    if (ecn == Ecn::off) return false;
     const bool ipv6 = family_of(handle_) == AF_INET6;
     if (!read_ecn(handle_, ipv6)) return false;
     return ecn == Ecn::read || send_ect(handle_, ipv6);

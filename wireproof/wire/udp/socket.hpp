@@ -69,8 +69,9 @@ public:
     bool segments_sent() const;
     /// Tells the kernel to leave such packets whole on arrival (UDP_GRO). False: it cannot.
     bool group_received();
-    /// Whether the kernel now reports the ECN field of each received datagram, and sends the
-    /// datagrams of this socket as `ecn` says. The DSCP of the socket stays as it is.
+    /// Tells the kernel how to treat the ECN field of this socket's datagrams. The DSCP stays as it
+    /// is. Returns whether marks of received datagrams are to be read: the kernel reports them, and
+    /// datagrams leave as `ecn` says.
     bool use(Ecn ecn);
     /// Sends frames only to this address, and receives only from it. False: not possible.
     bool connect(const Address& peer);

@@ -61,7 +61,7 @@ UdpWire::UdpWire(UdpSocket socket, const Config& config)
       receiving_({.datagrams = config.batch,
                   .frame_max = config.frame_max,
                   .grouped = config.segments && socket_.group_received(),
-                  .reads_marks = socket_.use(config.ecn) && config.ecn != Ecn::off}),
+                  .reads_marks = socket_.use(config.ecn)}),
       batch_(config.batch),
       only_peer_(config.only_peer) {}
 
