@@ -1,5 +1,6 @@
 // ECN on loopback. No router marks there, so a sender sets the ECN field of its own socket to CE.
 #include <gtest/gtest.h>
+#include <netinet/udp.h>
 
 #include <string>
 
@@ -73,16 +74,23 @@ TEST(UdpEcn, EachFrameOfASuperPacketHasItsMark) {
     }
 }
 
-// In a conversation on a connected socket, the wire otherwise reads only the bytes of datagrams.
+// In a conversation on a connected socket, the kernel reports only the marks of datagrams.
 TEST(UdpEcn, ALongConversationHidesNoMark) {
     Two two({}, {.only_peer = first, .ecn = Ecn::on});
     for (int i = 0; i < 100; ++i) {
         send(two.a, first, {{1, 100}});
         ASSERT_EQ(marks(two.b), ".") << i;
     }
-    set_field(two.a.wait_handle(), ecn_marked);
-    send(two.a, first, {{1, 100}});
-    EXPECT_EQ(marks(two.b), "!");
+    int grouped = 1;
+    socklen_t length = sizeof grouped;
+    ASSERT_EQ(::getsockopt(two.b.wait_handle(), SOL_UDP, UDP_GRO, &grouped, &length), 0);
+    EXPECT_EQ(grouped, 0) << "the conversation has begun";
+    for (const bool marked : {true, false, true}) {
+        set_field(two.a.wait_handle(), marked ? ecn_marked : ecn_ect0);
+        send(two.a, first, {{1, 100}});
+        EXPECT_EQ(marks(two.b), marked ? "!" : ".");
+    }
+    EXPECT_EQ(two.b.counters().frames_marked, 2U);
 }
 
 TEST(UdpEcn, BothFamiliesHaveMarks) {

@@ -136,7 +136,7 @@ bool ReceiveBatch::refill(int handle, UdpCounters& counters) {
 void ReceiveBatch::choose_way(int handle, UdpCounters& counters) {
     // Bare calls do not report truncation, so the buffer must be longer than frame_max: then a
     // frame that is too long shows its length.
-    const bool may_converse = only_.is_set() && buffer_size_ > frame_max_ && !reads_marks_;
+    const bool may_converse = only_.is_set() && buffer_size_ > frame_max_;
     if (!bare_) {
         const bool converses = may_converse && in_a_row_ == 0 && lone_ >= lone_wanted_;
         if (converses) bare_ = begin_bare(handle, counters);
@@ -163,7 +163,7 @@ bool ReceiveBatch::begin_bare(int handle, UdpCounters& counters) {
 // Several successful calls in a row may each receive the answer of a peer that answers at once. A
 // second call in the same turn decides: if it receives one more, the conversation has ended.
 bool ReceiveBatch::look_bare(int handle, UdpCounters& counters) {
-    const ssize_t bytes = ::recv(handle, buffers_.data(), buffer_size_, MSG_DONTWAIT);
+    const ssize_t bytes = receive_bare(handle, counters);
     emptied_ = bytes < 0 && errno == EAGAIN;
     if (bytes < 0) {
         count_failure(counters);
@@ -178,6 +178,18 @@ bool ReceiveBatch::look_bare(int handle, UdpCounters& counters) {
     from_ = only_;
     begins_ = more_ = true;
     return true;
+}
+
+ssize_t ReceiveBatch::receive_bare(int handle, UdpCounters& counters) {
+    if (!reads_marks_) return ::recv(handle, buffers_.data(), buffer_size_, MSG_DONTWAIT);
+    reset(0);
+    msghdr& header = messages_[0].msg_hdr;
+    header.msg_name = nullptr;
+    header.msg_namelen = 0;
+    const ssize_t bytes = ::recvmsg(handle, &header, MSG_DONTWAIT);
+    if (bytes >= 0) read_control(header, counters);
+    reset(0);
+    return bytes;
 }
 
 /// Returns the number of received datagrams.

@@ -9,7 +9,7 @@
 // In a conversation on a connected socket, datagrams come one by one, and the wire needs only their
 // bytes. If the kernel also reports the source, the drops and the segment length, this costs a
 // fifteenth of half a round trip. So the batch tells the kernel not to report them until several
-// datagrams come in a row. A batch that reads marks always needs the reports.
+// datagrams come in a row. If the batch reads marks, the kernel still reports those.
 #pragma once
 
 #include <sys/uio.h>
@@ -97,6 +97,7 @@ private:
     void choose_way(int handle, UdpCounters& counters);
     bool begin_bare(int handle, UdpCounters& counters);
     bool look_bare(int handle, UdpCounters& counters);
+    ssize_t receive_bare(int handle, UdpCounters& counters);
     std::size_t ask(int handle, std::size_t datagrams, UdpCounters& counters);
     void count_failure(UdpCounters& counters);
     void reset(std::size_t i);
