@@ -126,6 +126,20 @@ class ASimulationSaysWhatCameOut(Case):
         self.assertGreater(min(outs["uc"]["messages_lost"], outs["ib"]["messages_lost"]), 0)
         self.assertGreater(min(outs["rc"]["recoveries"], outs["ib"]["recoveries"]), 0)
 
+    def test_worlds_have_the_congestion_control_that_is_asked_for(self):
+        for protocol in ("sp-am", "rc"):
+            with self.subTest(protocol):
+                count = {}
+                for kind in ("off", "loss", "path"):
+                    ended, out = self.run_json("soak", "--protocol", protocol, "--worlds", "40", "--seed", "7",
+                                               "--congestion", kind)
+                    self.assertEqual((ended.code, out["failed"]), (0, 0))
+                    count[kind] = out["congestion_controlled"]
+                self.assertEqual(count["off"], 0)
+                # All worlds of rc, and those of sp-am with selective recovery.
+                self.assertEqual(count["loss"], count["path"])
+                self.assertTrue(count["path"] == 40 if protocol == "rc" else 10 <= count["path"] < 40, count)
+
     def test_the_machine_of_the_paper_as_one_object(self):
         ended, out = self.run_json("sp2")
         self.assertEqual((ended.code, ended.err), (0, ""))

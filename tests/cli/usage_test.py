@@ -89,6 +89,7 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
         self.refuses("carry", self.file(1), "--wire", "tin", words=["--wire", "udp", "sim"])
         self.refuses("carry", self.file(1), "--protocol", "tcp", words=["--protocol", "sp-am"])
         self.refuses("soak", "--protocol", "pcie", words=["--protocol", "sp-am", "ib"])
+        self.refuses("soak", "--congestion", "cubic", words=["--congestion", "off", "loss", "path"])
 
     def test_an_address_lacks_its_port_or_is_none(self):
         for address in ("127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "1.2.3:7000", "::1", ""):

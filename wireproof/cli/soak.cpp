@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <optional>
@@ -23,6 +24,7 @@ namespace {
 constexpr auto soak_examples = R"(Examples:
   wireproof soak --worlds 10000
   wireproof soak --protocol rc --seconds 28800
+  wireproof soak --congestion path --worlds 20000
   wireproof soak --worlds 1 --seed 4711     repeats one world
 
 Exit code 0: every world kept every rule; 1: one did not, and is named.)";
@@ -33,15 +35,22 @@ std::string broken(const std::string& violation, const std::string& what) {
     return violation.empty() ? "" : fmt::format("{} ({})", violation, what);
 }
 
+/// The kind of congestion control that the user wants in all worlds.
+using WantedControl = std::optional<congestion::Kind>;
+
 class AmWorlds {
 public:
+    explicit AmWorlds(WantedControl congestion) : congestion_(congestion) {}
+
     std::string run(std::uint64_t seed) {
-        const lab::AmWorldResult result = lab::run_am_world({.seed = seed});
+        const lab::AmWorldResult result =
+            lab::run_am_world({.seed = seed, .congestion = congestion_});
         summary_.add(result);
         return broken(result.violation, result.what);
     }
     std::uint64_t worlds() const { return summary_.worlds; }
     std::uint64_t failed() const { return summary_.failed; }
+    std::uint64_t controlled() const { return summary_.controlled; }
     void add_to(Json& out) const {
         out["operations"] = summary_.operations;
         out["frames"] = summary_.frames;
@@ -58,21 +67,24 @@ public:
     }
 
 private:
+    WantedControl congestion_;
     lab::AmWorldsSummary summary_;
 };
 
 class IbWorlds {
 public:
-    explicit IbWorlds(std::optional<proto::ib::Transport> transport) : transport_(transport) {}
+    IbWorlds(std::optional<proto::ib::Transport> transport, WantedControl congestion)
+        : transport_(transport), congestion_(congestion) {}
 
     std::string run(std::uint64_t seed) {
         const lab::IbWorldResult result =
-            lab::run_ib_world({.seed = seed, .transport = transport_});
+            lab::run_ib_world({.seed = seed, .transport = transport_, .congestion = congestion_});
         summary_.add(result);
         return broken(result.violation, result.what);
     }
     std::uint64_t worlds() const { return summary_.worlds; }
     std::uint64_t failed() const { return summary_.broken; }
+    std::uint64_t controlled() const { return summary_.controlled; }
     void add_to(Json& out) const {
         const lab::IbWorldResult& sum = summary_.sum;
         out["operations"] = sum.asked;
@@ -97,11 +109,13 @@ public:
 
 private:
     std::optional<proto::ib::Transport> transport_;
+    WantedControl congestion_;
     lab::IbWorldsSummary summary_;
 };
 
 struct SoakVerb {
     std::string protocol = "sp-am";
+    std::string congestion;  // empty: each world draws its own
     std::uint64_t worlds = 0;
     double seconds = 0;
     std::uint64_t seed = 0;
@@ -112,10 +126,16 @@ struct SoakVerb {
         catch_interrupts();
         timing.start();
         seed = chosen_seed(seed);
-        if (protocol == "sp-am") return simulate(AmWorlds());
-        return simulate(IbWorlds(transport()));
+        if (protocol == "sp-am") return simulate(AmWorlds(control()));
+        return simulate(IbWorlds(transport(), control()));
     }
 
+    WantedControl control() const {
+        const auto& names = congestion::kind_names;
+        const auto found = std::find(names.begin(), names.end(), congestion);
+        if (found == names.end()) return std::nullopt;
+        return static_cast<congestion::Kind>(found - names.begin());
+    }
     /// Empty: both transports.
     std::optional<proto::ib::Transport> transport() const {
         if (protocol == "ib") return std::nullopt;
@@ -143,9 +163,9 @@ struct SoakVerb {
                 violation = summary.run(seed + i);
                 progress.show(timed ? static_cast<std::uint64_t>(passed() * 10) : i);
                 if (violation.empty()) continue;
-                violation +=
-                    fmt::format("; repeat: wireproof soak --protocol {} --worlds 1 --seed {}",
-                                protocol, seed + i);
+                violation += fmt::format(
+                    "; repeat: wireproof soak --protocol {}{} --worlds 1 --seed {}", protocol,
+                    congestion.empty() ? "" : " --congestion " + congestion, seed + i);
             }
         }
         report(summary, violation);
@@ -163,15 +183,17 @@ struct SoakVerb {
             out["seed"] = seed;
             out["worlds"] = summary.worlds();
             out["failed"] = summary.failed();
+            out["congestion_controlled"] = summary.controlled();
             summary.add_to(out);
             out["seconds"] = took ? Json(*took) : Json();
             if (!violation.empty()) out["error"] = violation;
             print_result(out.dump() + "\n");
             return;
         }
-        print_result(fmt::format("{} worlds from seed {}{}: {} failed\n{}", summary.worlds(), seed,
-                                 took ? fmt::format(" in {:.1f} s", *took) : "", summary.failed(),
-                                 summary.text()));
+        print_result(fmt::format(
+            "{} worlds from seed {}{}: {} failed\n{} of them with congestion control\n{}",
+            summary.worlds(), seed, took ? fmt::format(" in {:.1f} s", *took) : "",
+            summary.failed(), summary.controlled(), summary.text()));
     }
 };
 
@@ -185,6 +207,12 @@ void add_soak(CLI::App& app, Run& run) {
         ->type_name("NAME")
         ->check(CLI::IsMember({"sp-am", "rc", "uc", "ib"}))
         ->capture_default_str();
+    verb->add_option("--congestion", soak->congestion,
+                     "control of rc, and of sp-am with selective\n"
+                     "recovery; else each world draws its own")
+        ->type_name("KIND")
+        ->check(CLI::IsMember(std::vector<std::string>(congestion::kind_names.begin(),
+                                                       congestion::kind_names.end())));
     accept_whole(
         *verb->add_option("--worlds", soak->worlds, "how many (1000 if neither this nor --seconds)")
              ->type_name("N"),

@@ -335,13 +335,14 @@ void World::fill_result(const sim::RunResult& run) {
     result_.filled = stats.filled;
     result_.nacks_acted_on = stats.nacks_acted_on;
     result_.keepalives = stats.sent_of(am::Kind::keepalive);
+    result_.controlled = plan_.am.congestion != am::Congestion::off;
     result_.digest = digest_.value();
 }
 
 }  // namespace
 
 AmWorldResult run_am_world(const AmWorldConfig& config) {
-    AmWorldPlan plan(config.seed);
+    AmWorldPlan plan(config.seed, config.congestion);
     plan.am.fast_paths = config.fast_paths;
     return World(plan, config.fingerprints).run();
 }
@@ -353,6 +354,7 @@ AmWorldResult run_am_world(const AmWorldPlan& plan) {
 void AmWorldsSummary::add(const AmWorldResult& result) {
     ++worlds;
     failed += result.ok() ? 0U : 1U;
+    controlled += result.controlled ? 1U : 0U;
     operations += result.operations;
     frames += result.frames;
     filled += result.filled;

@@ -16,13 +16,15 @@ struct AmWorldConfig {
     std::uint64_t seed = 1;
     bool fast_paths = true;     // am::Config::fast_paths of all engines
     bool fingerprints = false;  // the digest has those of all engines in each turn; slow
+    std::optional<am::Congestion> congestion = {};  // see AmWorldPlan
 };
 
 struct AmWorldResult {
     std::uint64_t seed = 0;
-    std::string what;       // the kind of the world, in one line
-    std::string violation;  // the first rule that was broken, in one line; empty if none
-    Duration duration;      // simulated time
+    std::string what;         // the kind of the world, in one line
+    std::string violation;    // the first rule that was broken, in one line; empty if none
+    bool controlled = false;  // with congestion control
+    Duration duration;        // simulated time
     std::uint64_t turns = 0;
     std::uint64_t operations = 0;  // requests, stores and gets
     std::uint64_t answers = 0;
@@ -53,6 +55,7 @@ AmWorldResult run_am_world(const AmWorldPlan& plan);
 struct AmWorldsSummary {
     std::uint64_t worlds = 0;
     std::uint64_t failed = 0;
+    std::uint64_t controlled = 0;  // with congestion control
     std::uint64_t operations = 0;
     std::uint64_t frames = 0;
     std::uint64_t filled = 0;

@@ -273,7 +273,6 @@ void draw_marks(AmWorldPlan& plan) {
     plan.what += ", marks";
     if (dice.chance(0.5) || plan.am.recovery != am::Recovery::selective) return;
     plan.am.congestion = dice.chance(0.5) ? am::Congestion::by_loss : am::Congestion::by_path;
-    plan.what += plan.am.congestion == am::Congestion::by_loss ? " by loss" : " by path";
 }
 
 // The probability that a later packet overtakes this one, if packets are `apart` in time and each
@@ -314,7 +313,8 @@ double AmWorldPlan::expected_cost(std::size_t pair) const {
     return 1 + pipeline() * gaps * tries;
 }
 
-AmWorldPlan::AmWorldPlan(std::uint64_t world_seed) : seed(world_seed) {
+AmWorldPlan::AmWorldPlan(std::uint64_t world_seed, std::optional<am::Congestion> congestion)
+    : seed(world_seed) {
     Dice dice(mix64(world_seed));
     am = draw_config(dice, what);
     draw_network(dice, *this);
@@ -337,6 +337,10 @@ AmWorldPlan::AmWorldPlan(std::uint64_t world_seed) : seed(world_seed) {
             std::to_string(network.in_flight_max) + (network.prefers_equal_sizes ? ", filled" : "");
     draw_black_holes(*this);
     draw_marks(*this);
+    if (congestion && am.recovery == am::Recovery::selective) am.congestion = *congestion;
+    if (am.congestion != am::Congestion::off) {
+        what += ", congestion control by " + std::string(congestion::name_of(am.congestion));
+    }
 }
 
 }  // namespace wireproof::lab

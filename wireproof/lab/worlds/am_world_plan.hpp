@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,9 @@ struct AmTrafficPlan {
 };
 
 struct AmWorldPlan {
-    explicit AmWorldPlan(std::uint64_t seed);
+    /// `congestion`: in place of what the seed says, in worlds with selective recovery. The others
+    /// have no congestion control.
+    explicit AmWorldPlan(std::uint64_t seed, std::optional<am::Congestion> congestion = {});
 
     std::size_t nodes() const { return network.nodes; }
     std::size_t pair(std::size_t from, std::size_t to) const { return from * nodes() + to; }

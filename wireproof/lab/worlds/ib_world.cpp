@@ -94,12 +94,14 @@ struct WorldPlan {
             peer_window.start = between(more, 1, 40);
             peer_window.least = between(more, 1, peer_window.start);
         }
-        std::uint32_t controlled = 0;
         for (IbLine& line : lines) {
-            if (line.transport != proto::ib::Transport::rc || !more.chance(0.5)) continue;
-            line.congestion =
-                more.chance(0.5) ? proto::ib::Congestion::by_path : proto::ib::Congestion::by_loss;
-            ++controlled;
+            if (line.transport != proto::ib::Transport::rc) continue;
+            if (more.chance(0.5)) {
+                line.congestion = more.chance(0.5) ? proto::ib::Congestion::by_path
+                                                   : proto::ib::Congestion::by_loss;
+            }
+            line.congestion = config.congestion.value_or(line.congestion);
+            controlled += line.congestion != proto::ib::Congestion::off ? 1U : 0U;
         }
         if (more.chance(0.5)) network.faults.mark = 0.2 * more.uniform();
         what = std::to_string(count) + " queue pairs, loss " + std::to_string(network.faults.loss) +
@@ -119,7 +121,8 @@ struct WorldPlan {
     sim::NetworkConfig network;
     bool loses_long = false;
     proto::ib::PeerWindows::Config peer_window;
-    double hurry = 1;  // probability that a user continues in a turn
+    double hurry = 1;              // probability that a user continues in a turn
+    std::uint32_t controlled = 0;  // queue pairs with congestion control
     std::string what;
 };
 
@@ -151,6 +154,7 @@ public:
             for (std::size_t i = 0; i < plan_.lines.size(); ++i) judge(node, i, result);
         }
         const sim::CableCounts counts = network_.totals();
+        result.controlled = plan_.controlled > 0;
         result.frames = counts.frames;
         result.faults = counts.lost + counts.damaged + counts.duplicated + counts.held;
         digest.add(counts.frames);
@@ -242,6 +246,7 @@ IbWorldResult run_ib_world(const IbWorldConfig& config) {
 void IbWorldsSummary::add(const IbWorldResult& result) {
     ++worlds;
     broken += result.ok() ? 0U : 1U;
+    controlled += result.controlled ? 1U : 0U;
     sum.asked += result.asked;
     sum.failed += result.failed;
     sum.delivered += result.delivered;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "wireproof/base/instant.hpp"
+#include "wireproof/core/congestion/kind.hpp"
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/proto/ib/opcode.hpp"
 
@@ -18,6 +19,7 @@ struct IbWorldResult {
     std::string what{};            // the kind of the world, in one line
     std::string violation{};       // the first promise that was broken, in one line; empty if none
     Duration duration{};           // simulated time
+    bool controlled = false;       // a queue pair has congestion control
     std::uint64_t asked = 0;       // work requests
     std::uint64_t failed = 0;      // of these, on RC
     std::uint64_t delivered = 0;   // messages that used a receive
@@ -38,6 +40,8 @@ struct IbWorldConfig {
     std::uint64_t seed = 1;
     /// For every queue pair. If it is empty, each draws its own.
     std::optional<proto::ib::Transport> transport = {};  // RC or UC
+    /// For every queue pair of RC, in place of what the seed says.
+    std::optional<congestion::Kind> congestion = {};
 };
 
 IbWorldResult run_ib_world(const IbWorldConfig& config);
@@ -45,9 +49,10 @@ IbWorldResult run_ib_world(const IbWorldConfig& config);
 /// Figures of many worlds.
 struct IbWorldsSummary {
     std::uint64_t worlds = 0;
-    std::uint64_t broken = 0;  // worlds that broke a promise
-    IbWorldResult sum{};       // its numbers only
-    double cost_max = 0;       // recoveries for one fault
+    std::uint64_t broken = 0;      // worlds that broke a promise
+    std::uint64_t controlled = 0;  // with congestion control
+    IbWorldResult sum{};           // its numbers only
+    double cost_max = 0;           // recoveries for one fault
     std::uint64_t costliest_seed = 0;
 
     void add(const IbWorldResult& result);
