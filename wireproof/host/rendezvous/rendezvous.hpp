@@ -1,0 +1,53 @@
+// How a rank of a job finds the other ranks. The launcher of the job runs a rendezvous service, and
+// gives each rank its place in the job by environment variables. These calls block.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wireproof/base/expected.hpp"
+#include "wireproof/host/rendezvous/owned_handle.hpp"
+
+namespace wireproof::host {
+
+struct RendezvousPlace {
+    std::string service;  // numeric, with port: "127.0.0.1:7000", "[fe80::1%eth0]:7000"
+    std::string token;
+    std::uint32_t rank = 0;
+    std::uint32_t size = 1;  // of the job
+
+    /// Reads WIREPROOF_RENDEZVOUS, WIREPROOF_TOKEN, WIREPROOF_RANK and WIREPROOF_SIZE. The error
+    /// names the variable that is missing or wrong.
+    static Expected<RendezvousPlace> of_environment();
+};
+
+/// A connection to the service, for one exchange.
+class Rendezvous {
+public:
+    static Expected<Rendezvous> connect(RendezvousPlace place, std::chrono::milliseconds patience);
+
+    /// This host's address on the way to the service, without a port: "10.0.0.7", "fe80::1%eth0".
+    /// On a loopback address the service is on this host.
+    Expected<std::string> own_host() const;
+
+    /// Puts this rank's entry (any bytes, at most rendezvous_entry_max) and waits until all ranks
+    /// have put theirs. Returns all entries, by rank. Call it once.
+    Expected<std::vector<std::string>> exchange(std::string_view entry,
+                                                std::chrono::milliseconds patience);
+
+private:
+    Rendezvous(RendezvousPlace place, OwnedHandle socket)
+        : place_(std::move(place)), socket_(std::move(socket)) {}
+
+    RendezvousPlace place_;
+    OwnedHandle socket_;
+};
+
+/// Both steps, within `patience`.
+Expected<std::vector<std::string>> rendezvous(const RendezvousPlace& place, std::string_view entry,
+                                              std::chrono::milliseconds patience);
+
+}  // namespace wireproof::host

@@ -1,0 +1,173 @@
+#include "wireproof/host/rendezvous/rendezvous_server.hpp"
+
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <span>
+
+namespace wireproof::host {
+namespace {
+
+// Longer than a rank needs for the longest answer on a slow link.
+constexpr Duration reply_patience = Duration::milliseconds(60'000);
+constexpr Duration pause_without_descriptors = Duration::milliseconds(100);
+constexpr int backlog = 1024;
+constexpr std::uint64_t listening = 0;  // in the place of the number of a connection
+
+bool watch(int events, int operation, int socket, std::uint32_t what, std::uint64_t number) {
+    epoll_event event{};
+    event.events = what;
+    event.data.u64 = number;
+    return ::epoll_ctl(events, operation, socket, &event) == 0;
+}
+
+OwnedHandle listen_on(const sockaddr* address, socklen_t length) {
+    OwnedHandle socket(::socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket) return {};
+    const int off = 0;  // so that the socket also takes IPv4
+    if (address->sa_family == AF_INET6) {
+        ::setsockopt(*socket, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    }
+    if (::bind(*socket, address, length) != 0 || ::listen(*socket, backlog) != 0) return {};
+    return socket;
+}
+
+OwnedHandle listen_for(RendezvousServer::Reach reach) {
+    if (reach == RendezvousServer::Reach::other_hosts) {
+        sockaddr_in6 all{};
+        all.sin6_family = AF_INET6;
+        OwnedHandle socket = listen_on(reinterpret_cast<const sockaddr*>(&all), sizeof all);
+        if (socket) return socket;  // else this host has no IPv6
+    }
+    sockaddr_in host{};
+    host.sin_family = AF_INET;
+    const bool local = reach == RendezvousServer::Reach::this_host;
+    host.sin_addr.s_addr = htonl(local ? INADDR_LOOPBACK : INADDR_ANY);
+    return listen_on(reinterpret_cast<const sockaddr*>(&host), sizeof host);
+}
+
+/// 0: the system does not say.
+std::uint16_t port_of(int socket) {
+    sockaddr_storage own{};
+    socklen_t length = sizeof own;
+    if (::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &length) != 0) return 0;
+    // The port is at the same place in an IPv4 address.
+    return ntohs(reinterpret_cast<const sockaddr_in6*>(&own)->sin6_port);
+}
+
+}  // namespace
+
+Expected<RendezvousServer> RendezvousServer::open(RendezvousTable::Config config, Reach reach) {
+    RendezvousServer server(std::move(config));
+    server.events_ = OwnedHandle(::epoll_create1(EPOLL_CLOEXEC));
+    server.listening_ = listen_for(reach);
+    server.port_ = server.listening_ ? port_of(*server.listening_) : std::uint16_t{0};
+    if (server.port_ == 0 ||
+        !watch(*server.events_, EPOLL_CTL_ADD, *server.listening_, EPOLLIN, listening)) {
+        return unexpected(std::string("cannot listen for the ranks: ") + std::strerror(errno));
+    }
+    return server;
+}
+
+void RendezvousServer::turn(Instant now) {
+    if (accept_at_ <= now) accept_again(true);
+    std::array<epoll_event, 64> events;
+    const int count = ::epoll_wait(*events_, events.data(), int{events.size()}, 0);
+    for (int i = 0; i < count; ++i) {
+        const Connection number = events[static_cast<std::size_t>(i)].data.u64;
+        if (number == listening) {
+            accept_all(now);
+        } else {
+            serve(number, now);
+        }
+    }
+    table_.on_deadline(now);
+    send_replies(now);
+    std::erase_if(peers_, [&](const auto& one) { return one.second.deadline <= now; });
+}
+
+Instant RendezvousServer::next_deadline() const {
+    Instant next = earliest(table_.next_deadline(), accept_at_);
+    for (const auto& [number, peer] : peers_) next = earliest(next, peer.deadline);
+    return next;
+}
+
+void RendezvousServer::on_rank_ended(std::uint32_t rank, Instant now) {
+    table_.on_rank_ended(rank);
+    send_replies(now);
+}
+
+void RendezvousServer::accept_all(Instant now) {
+    while (true) {
+        OwnedHandle socket(::accept4(*listening_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!socket) {
+            if (errno == ECONNABORTED || errno == EINTR) continue;
+            if (errno == EAGAIN) return;
+            accept_again(false);
+            accept_at_ = now + pause_without_descriptors;
+            return;
+        }
+        const Connection number = ++last_;
+        if (!watch(*events_, EPOLL_CTL_ADD, *socket, EPOLLIN, number)) continue;
+        peers_.emplace(number, Peer{std::move(socket), nullptr, 0, never});
+        table_.on_open(number, now);
+        send_replies(now);
+    }
+}
+
+// The listening socket stays readable, so the loop would not sleep.
+void RendezvousServer::accept_again(bool possible) {
+    watch(*events_, EPOLL_CTL_MOD, *listening_, possible ? EPOLLIN : 0U, listening);
+    accept_at_ = never;
+}
+
+void RendezvousServer::serve(Connection connection, Instant now) {
+    const auto found = peers_.find(connection);
+    if (found == peers_.end()) return;
+    Peer& peer = found->second;
+    std::array<std::byte, 8192> bytes;
+    const ssize_t got = ::recv(*peer.socket, bytes.data(), bytes.size(), 0);
+    if (got > 0) {
+        table_.on_bytes(connection, std::span(bytes).first(static_cast<std::size_t>(got)));
+    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+        table_.on_close(connection);
+        peers_.erase(found);
+        return;
+    }
+    send_replies(now);
+    const auto still = peers_.find(connection);
+    if (still != peers_.end() && still->second.reply != nullptr) send_rest(connection);
+}
+
+void RendezvousServer::send_replies(Instant now) {
+    while (auto reply = table_.next_reply()) {
+        const auto found = peers_.find(reply->to);
+        if (found == peers_.end()) continue;
+        found->second.reply = std::move(reply->bytes);
+        found->second.deadline = now + reply_patience;
+        send_rest(reply->to);
+    }
+}
+
+void RendezvousServer::send_rest(Connection connection) {
+    const auto found = peers_.find(connection);
+    Peer& peer = found->second;
+    const std::string& bytes = *peer.reply;
+    while (peer.sent < bytes.size()) {
+        const ssize_t now =
+            ::send(*peer.socket, bytes.data() + peer.sent, bytes.size() - peer.sent, MSG_NOSIGNAL);
+        if (now < 0 && errno == EAGAIN) {
+            watch(*events_, EPOLL_CTL_MOD, *peer.socket, EPOLLIN | EPOLLOUT, connection);
+            return;
+        }
+        if (now < 0) break;  // the peer is gone
+        peer.sent += static_cast<std::size_t>(now);
+    }
+    peers_.erase(found);
+}
+
+}  // namespace wireproof::host

@@ -1,0 +1,56 @@
+// The sockets of a rendezvous service: a thin loop around RendezvousTable. It never blocks. An
+// event loop waits for handle(), calls turn(), and sleeps no longer than to next_deadline().
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "wireproof/base/expected.hpp"
+#include "wireproof/host/rendezvous/owned_handle.hpp"
+#include "wireproof/host/rendezvous/rendezvous_table.hpp"
+
+namespace wireproof::host {
+
+class RendezvousServer {
+public:
+    enum class Reach : std::uint8_t { this_host, other_hosts };
+
+    /// Listens on a port that the system chooses: on 127.0.0.1, or on all addresses of this host.
+    static Expected<RendezvousServer> open(RendezvousTable::Config config, Reach reach);
+
+    std::uint16_t port() const { return port_; }
+    /// Readable if turn() has something to do.
+    int handle() const { return *events_; }
+    void turn(Instant now);
+    Instant next_deadline() const;
+    void on_rank_ended(std::uint32_t rank, Instant now);
+    bool complete() const { return table_.complete(); }
+
+private:
+    explicit RendezvousServer(RendezvousTable::Config config) : table_(std::move(config)) {}
+    using Connection = RendezvousTable::Connection;
+    struct Peer {
+        OwnedHandle socket;
+        std::shared_ptr<const std::string> reply;  // null: none yet
+        std::size_t sent = 0;
+        Instant deadline = never;  // by which the peer must have taken the reply
+    };
+
+    void accept_all(Instant now);
+    void accept_again(bool possible);
+    void serve(Connection connection, Instant now);
+    void send_replies(Instant now);
+    void send_rest(Connection connection);
+
+    RendezvousTable table_;
+    OwnedHandle events_;
+    OwnedHandle listening_;
+    std::uint16_t port_ = 0;
+    Instant accept_at_ = never;  // the system had no descriptor for a connection; try again then
+    Connection last_ = 0;
+    std::map<Connection, Peer> peers_;
+};
+
+}  // namespace wireproof::host
