@@ -34,6 +34,7 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof/*.hpp
     "app/perf": {"base", "core", "proto", "wire", "host", "front", "report", "app/common"},
     "app/sweep": {"base", "core", "report", "lab", "app/common"},
     "app/capture": {"base", "core", "proto", "wire"},
+    "app/launch": {"base", "core", "host"},
     "cli": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab", "app"},
     "examples": {"public"},
     "examples/inside": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab"},
