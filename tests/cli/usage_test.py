@@ -8,10 +8,10 @@ from command import Case, free_port, one_object
 CARRYING = ("carry", "send", "recv")
 VERBS = (*CARRYING, "sp2", "soak", "ladder", "search", "inspect", "stat", "sweep", "perf",
          "doctor")
-RUNNING = ("verbs",)  # these print the output of a program
+RUNNING = ("verbs", "launch")  # these print the output of a program
 if os.environ.get("WIREPROOF_HAS_VERBS", "1") != "1":  # a build without the device
     VERBS = tuple(verb for verb in VERBS if verb != "doctor")
-    RUNNING = ()
+    RUNNING = ("launch",)
 
 
 class EveryVerbExplainsItself(Case):

@@ -103,6 +103,7 @@ int main(int argc, char** argv) {
     add_inspect(app, run);
     add_stat(app, run);
     add_sweep(app, run);
+    add_launch(app, run);
 #ifdef WIREPROOF_HAS_VERBS
     add_verbs(app, run);
     add_doctor(app, run);

@@ -29,6 +29,7 @@ void add_search(CLI::App& app, Run& run);
 void add_inspect(CLI::App& app, Run& run);
 void add_stat(CLI::App& app, Run& run);
 void add_sweep(CLI::App& app, Run& run);
+void add_launch(CLI::App& app, Run& run);
 // Only in builds that have our libibverbs.
 void add_verbs(CLI::App& app, Run& run);
 void add_doctor(CLI::App& app, Run& run);

@@ -1,0 +1,111 @@
+// Starts a program as the ranks of a job, on this host or by ssh on others.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "wireproof/app/common/text.hpp"
+#include "wireproof/app/launch/host_list.hpp"
+#include "wireproof/app/launch/job.hpp"
+#include "wireproof/cli/option_rules.hpp"
+#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/write_signals.hpp"
+#include "wireproof/wire/udp/address.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+constexpr auto how_to_launch =
+    R"(Starts PROGRAM N times: as processes of this host, or with --hosts by ssh, which
+must not need a password. HOST:4 has four ranks, HOST alone has one, and ranks
+are placed in this order. Each rank finds in its environment WIREPROOF_RANK,
+WIREPROOF_SIZE, WIREPROOF_JOB, WIREPROOF_HOST, WIREPROOF_RENDEZVOUS and
+WIREPROOF_TOKEN (docs/jobs.md). Standard input is empty.
+
+SIGINT, SIGTERM and SIGHUP are passed on to the ranks; a second one kills them.
+If the launcher dies, the ranks are ended. This is for machines that have no
+launcher: mpirun and srun can do more.
+
+Examples:
+  wireproof launch -n 4 -- ./program --its-option
+  wireproof launch -n 4 --prefix -- sh -c 'echo $WIREPROOF_RANK'
+  wireproof launch --hosts a,b:4 -- ./program
+  wireproof launch --hosts a,b --ssh 'ssh -p 2222' --address 10.0.0.7 -- ./program
+
+The exit code is that of the rank that failed first (128+S: signal S ended it),
+or 0. Else 1: the job cannot run; 2: the command line is wrong; 126: PROGRAM
+cannot be run; 127: there is no PROGRAM.)";
+
+struct LaunchVerb {
+    std::size_t number = 0;  // 0: not given
+    std::string hosts;
+    launch::JobPlan plan;
+
+    void check(bool hosts_given) {
+        plan.size = number;
+        if (hosts_given) {
+            auto places = launch::parse_hosts(hosts);
+            if (!places) refuse_usage("--hosts: " + places.error().message);
+            if (number == 0) plan.size = places->size();
+            if (plan.size > places->size()) {
+                refuse_usage(
+                    fmt::format("-n: {} ranks, but --hosts has places for {}; HOST:4 has "
+                                "four places",
+                                plan.size, places->size()));
+            }
+            places->resize(plan.size);
+            plan.hosts = std::move(*places);
+        }
+        if (plan.size == 0) refuse_usage("-n N or --hosts says how many ranks there are");
+        if (plan.ssh.find_first_not_of(' ') == plan.ssh.npos) refuse_usage("--ssh: no command");
+        if (plan.address.empty()) return;
+        const bool bare_ipv6 = plan.address.find(':') != plan.address.npos;
+        const auto address = Address::parse(bare_ipv6 ? fmt::format("[{}]:1", plan.address)
+                                                      : fmt::format("{}:1", plan.address));
+        if (!address) refuse_usage("--address: " + plan.address + " is no numeric IP address");
+    }
+
+    int run() {
+        plan.before_exec = restore_write_signals;
+        plan.report = [](const std::string& line) { tell("wireproof: " + line); };
+        return opened(launch::run_job(plan));
+    }
+};
+
+}  // namespace
+
+void add_launch(CLI::App& app, Run& run) {
+    const auto launch = std::make_shared<LaunchVerb>();
+    launch->plan.ssh = "ssh -o BatchMode=yes";
+    CLI::App* verb = app.add_subcommand("launch", "start a program as the ranks of a job");
+    verb->add_option("-n", launch->number, "how many ranks; with --hosts: all places")
+        ->check(CLI::Range(std::size_t{1}, launch::ranks_max))
+        ->type_name("N");
+    const CLI::Option* hosts =
+        verb->add_option("--hosts", launch->hosts, "run on these hosts: a,b:4")->type_name("LIST");
+    verb->add_flag("--keep-going", launch->plan.keep_going,
+                   "if a rank fails, do not end the others");
+    verb->add_flag("--prefix", launch->plan.prefix, "begin each line of output with the rank: [3]");
+    auto rules = std::make_shared<OptionRules>();
+    const auto has_hosts = [hosts] { return hosts->count() > 0; };
+    rules->applies(verb->add_option("--ssh", launch->plan.ssh, "what to run in place of ssh")
+                       ->capture_default_str()
+                       ->type_name("COMMAND"),
+                   has_hosts, "--hosts");
+    rules->applies(
+        verb->add_option("--address", launch->plan.address,
+                         "this host's address for the others; default: as ssh tells them")
+            ->type_name("IP"),
+        has_hosts, "--hosts");
+    verb->add_option("PROGRAM", launch->plan.program, "behind --: the program and its arguments")
+        ->required()
+        ->type_name("");
+    verb->footer(how_to_launch);
+    verb->callback([launch, rules, verb, has_hosts, &run] {
+        rules->check(*verb);
+        launch->check(has_hosts());
+        run = [launch] { return launch->run(); };
+    });
+}
+
+}  // namespace wireproof::cli
