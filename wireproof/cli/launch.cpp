@@ -30,7 +30,7 @@ Examples:
   wireproof launch -n 4 -- ./program --its-option
   wireproof launch -n 4 --prefix -- sh -c 'echo $WIREPROOF_RANK'
   wireproof launch --hosts a,b:4 -- ./program
-  wireproof launch --hosts a,b --ssh 'ssh -p 2222' --address 10.0.0.7 -- ./program
+  wireproof launch --hosts a,b --ssh 'ssh -p 2222' -- ./program
 
 The exit code is that of the rank that failed first (128+S: signal S ended it),
 or 0. Else 1: the job cannot run; 2: the command line is wrong; 126: PROGRAM
@@ -92,11 +92,10 @@ void add_launch(CLI::App& app, Run& run) {
                        ->capture_default_str()
                        ->type_name("COMMAND"),
                    has_hosts, "--hosts");
-    rules->applies(
-        verb->add_option("--address", launch->plan.address,
-                         "this host's address for the others; default: as ssh tells them")
-            ->type_name("IP"),
-        has_hosts, "--hosts");
+    rules->applies(verb->add_option("--address", launch->plan.address,
+                                    "this host for the others; default: SSH_CONNECTION")
+                       ->type_name("IP"),
+                   has_hosts, "--hosts");
     verb->add_option("PROGRAM", launch->plan.program, "behind --: the program and its arguments")
         ->required()
         ->type_name("");

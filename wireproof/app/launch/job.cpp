@@ -179,6 +179,7 @@ Expected<int> Job::run() {
 }
 
 Expected<void> Job::prepare() {
+    if (signals_.handle() < 0) return unexpected("the system has no descriptor for signals");
     names_ = {random_hex(8), random_hex(16), plan_.size, 0};
     const host::RendezvousTable::Config config{static_cast<std::uint32_t>(plan_.size),
                                                names_.token};
