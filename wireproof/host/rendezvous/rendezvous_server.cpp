@@ -59,6 +59,16 @@ std::uint16_t port_of(int socket) {
     return ntohs(reinterpret_cast<const sockaddr_in6*>(&own)->sin6_port);
 }
 
+/// If bytes of the peer were left unread, the kernel would answer them with a reset, and the peer
+/// might see that before it has read the reply.
+void take_rest(int socket) {
+    std::array<std::byte, 8192> bytes;
+    constexpr int reads_max = 16;
+    for (int i = 0; i < reads_max; ++i) {
+        if (::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT) <= 0) return;
+    }
+}
+
 }  // namespace
 
 Expected<RendezvousServer> RendezvousServer::open(RendezvousTable::Config config, Reach reach) {
@@ -167,6 +177,7 @@ void RendezvousServer::send_rest(Connection connection) {
         if (now < 0) break;  // the peer is gone
         peer.sent += static_cast<std::size_t>(now);
     }
+    take_rest(*peer.socket);
     peers_.erase(found);
 }
 

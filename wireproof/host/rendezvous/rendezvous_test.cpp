@@ -101,11 +101,13 @@ TEST(Rendezvous, ALongAnswerArrivesWhole) {
         ASSERT_EQ(::send(*sockets.back(), text.data(), text.size(), 0), ssize_t(text.size()));
         server.turn(clock.now());
     }
-    while (!server.complete()) server.turn(clock.now());
+    const Instant limit = clock.now() + Duration::milliseconds(20'000);
+    while (!server.complete() && clock.now() < limit) server.turn(clock.now());
     const std::size_t whole = answer_of(std::vector<std::string>(size, entry)).size();
     std::string answer;
     while (answer.size() < whole) {
         std::array<char, 65'536> part;
+        ASSERT_LT(clock.now(), limit) << "only " << answer.size() << " bytes arrived";
         server.turn(clock.now());
         const ssize_t now = ::recv(*sockets.front(), part.data(), part.size(), MSG_DONTWAIT);
         ASSERT_NE(now, 0) << "only " << answer.size() << " bytes arrived";
