@@ -8,7 +8,8 @@ import sys
 import time
 import unittest
 
-from command import PATIENCE, WIREPROOF, Case
+from command import PATIENCE, WIREPROOF
+from launch_case import MEET, PLAIN, SLEEP, STUBBORN, LaunchCase, is_running, kill_if_there
 
 SHOW = "import json, os; print(json.dumps(dict(os.environ)), flush=True)"
 # Joins its arguments with spaces and gives them to a shell, as ssh does. Its first argument is the host.
@@ -18,60 +19,23 @@ host=$1; shift
 [ -z "$SSH_SEEN" ] || printf '%s\\n' "$host" "$*" >> "$SSH_SEEN"
 SSH_HOST=$host exec sh -c "$*"
 """
-# A rank that says its process number, and that of a child, and then sleeps.
-SLEEP = "sleep 1000 & echo $$ $!; wait"
-# A shell ignores SIGINT in a process that it runs in the background, so here it has none.
-PLAIN = "echo $$ $$; exec sleep 1000"
-# The same as SLEEP, but it ignores signals.
-STUBBORN = "trap '' TERM INT HUP; " + SLEEP
 
 
-def is_running(number):
-    try:
-        with open(f"/proc/{number}/stat", encoding="ascii", errors="replace") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
+class LocalCase(LaunchCase):
+    """Its remote ranks are on this host, started by a script in place of ssh."""
 
-
-class LaunchCase(Case):
     def setUp(self):
         super().setUp()
         self.ssh = self.path("ssh.sh")
         with open(self.ssh, "w", encoding="utf-8") as file:
             file.write(SSH)
 
-    def launch(self, *arguments, **streams):
-        return self.run_command("launch", *arguments, **streams)
-
     def remote(self, hosts, *arguments):
         """The arguments of a job on other hosts, by the script in place of ssh."""
         return ("launch", "--hosts", hosts, "--ssh", f"sh {self.ssh}", *arguments)
 
-    def begin(self, *arguments, ranks, text=SLEEP):
-        """Starts a job whose ranks run the text. Returns it, and the numbers of all their processes."""
-        process = self.start(*arguments, "--", "sh", "-c", text)
-        numbers = []
-        for _ in range(ranks):
-            numbers += map(int, process.stdout.readline().split())
-        self.assertEqual(len(numbers), 2 * ranks)
-        for number in numbers:
-            self.addCleanup(kill_if_there, number)
-        return process, numbers
 
-    def expect_gone(self, numbers, seconds=PATIENCE):
-        end = time.monotonic() + seconds
-        while left := [number for number in numbers if is_running(number)]:
-            self.assertLess(time.monotonic(), end, f"{left} are still there")
-            time.sleep(0.01)
-
-
-def kill_if_there(number):
-    if is_running(number):
-        os.kill(number, signal.SIGKILL)
-
-
-class ARankKnowsItsPlace(LaunchCase):
+class ARankKnowsItsPlace(LocalCase):
     def places(self, ended):
         self.assertEqual((ended.code, ended.err), (0, ""))
         ranks = sorted((json.loads(line) for line in ended.out.splitlines()),
@@ -144,7 +108,7 @@ class ARankKnowsItsPlace(LaunchCase):
             self.assertEqual(self.run_command(*start, "--", "cat").code, 0)
 
 
-class OutputIsPassedOn(LaunchCase):
+class OutputIsPassedOn(LocalCase):
     def test_as_it_is(self):
         for start in (("launch", "-n", "1"), self.remote("a")):
             ended = self.run_command(*start, "--", "sh", "-c", r"printf '\0\377x\r'; printf 'no end' >&2")
@@ -188,7 +152,7 @@ class OutputIsPassedOn(LaunchCase):
         self.assertTrue(is_running(int(ended.out.split()[1])))
 
 
-class ARankThatFailsEndsTheJob(LaunchCase):
+class ARankThatFailsEndsTheJob(LocalCase):
     def test_with_its_exit_code(self):
         for start in (("launch", "-n", "3"), self.remote("a,b:2")):
             for end, code in (("exit 7", 7), ("kill -9 $$", 137), ("kill -SEGV $$", 139)):
@@ -235,7 +199,7 @@ class ARankThatFailsEndsTheJob(LaunchCase):
         self.assertEqual((ended.code, ended.out, ended.err), (0, "later\n", ""))
 
 
-class SignalsArePassedOn(LaunchCase):
+class SignalsArePassedOn(LocalCase):
     def test_and_ranks_may_end_as_they_like(self):
         text = "trap 'echo got; exit 4' INT; echo $$ $$; while :; do sleep 0.02; done"
         for start in (("launch", "-n", "1"), self.remote("a")):
@@ -272,7 +236,7 @@ class SignalsArePassedOn(LaunchCase):
             self.expect_gone(numbers)
 
 
-class ALauncherThatDiesTakesTheRanksAlong(LaunchCase):
+class ALauncherThatDiesTakesTheRanksAlong(LocalCase):
     def test_even_if_it_is_killed(self):
         for start in (("launch", "-n", "2"), self.remote("a,b")):
             for text in (SLEEP, STUBBORN):
@@ -291,7 +255,7 @@ class ALauncherThatDiesTakesTheRanksAlong(LaunchCase):
         self.expect_gone(numbers, 10)
 
 
-class AJobThatCannotBeIsToldInOneLine(LaunchCase):
+class AJobThatCannotBeIsToldInOneLine(LocalCase):
     def test_there_is_no_program(self):
         for count in ("1", "8"):
             self.expect_failure(self.launch("-n", count, "--", "no-such-program"), 127, "no-such-program")
@@ -318,30 +282,16 @@ class AJobThatCannotBeIsToldInOneLine(LaunchCase):
                 self.expect_failure(self.launch(*arguments), 2, word)
 
 
-class RanksMeet(LaunchCase):
-    """The protocol of the rendezvous, written a second time, so that a change of it is noticed."""
-
-    RANK = """
-import os, socket, sys
-rank, token = os.environ["WIREPROOF_RANK"], os.environ["WIREPROOF_TOKEN"]
-host, port = os.environ["WIREPROOF_RENDEZVOUS"].rsplit(":", 1)
-
-def meet(rank, entry, token=token):
-    with socket.create_connection((host, int(port)), 30) as door:
-        door.sendall(f"wireproof-rendezvous 1 {token} {rank} {len(entry)}\\n".encode() + entry)
-        with door.makefile("rb") as answer:
-            return answer.read()
-"""
-
+class RanksMeet(LocalCase):
     def test_and_get_what_each_has_put(self):
-        text = self.RANK + "print(meet(rank, b'x' * int(rank)))"
+        text = MEET + "print(meet(rank, b'x' * int(rank)))"
         wanted = "b'ok 0 1 2 3\\nxxxxxx'\n" * 4
         for start in (("launch", "-n", "4"), self.remote("a,b:3")):
             ended = self.run_command(*start, "--", sys.executable, "-c", text)
             self.assertEqual((ended.code, ended.out, ended.err), (0, wanted, ""))
 
     def test_although_one_says_nonsense(self):
-        text = self.RANK + """
+        text = MEET + """
 if rank == "1":
     print(meet(1, b"", "f" * 32), meet(2, b""), meet("x", b""), meet(1, b"x" * 5000))
 print(meet(rank, b"y"))
@@ -353,7 +303,7 @@ print(meet(rank, b"y"))
         self.assertEqual(lines[0].count("b'no "), 4)
 
     def test_nobody_waits_for_a_rank_that_has_ended(self):
-        text = self.RANK + "print(meet(rank, b'')) if rank != '1' else None"
+        text = MEET + "print(meet(rank, b'')) if rank != '1' else None"
         ended = self.launch("-n", "3", "--", sys.executable, "-c", text)
         self.assertEqual(ended.code, 0)
         self.assertEqual(ended.out, "b'no rank 1 has ended before all ranks had arrived\\n'\n" * 2)

@@ -1,0 +1,60 @@
+"""What the tests of the launcher share: ranks whose processes are known, and a look whether they have ended."""
+import os
+import signal
+import time
+
+from command import PATIENCE, Case
+
+# A rank that says its process number, and that of a child, and then sleeps.
+SLEEP = "sleep 1000 & echo $$ $!; wait"
+# A shell ignores SIGINT in a process that it runs in the background, so here it has none.
+PLAIN = "echo $$ $$; exec sleep 1000"
+# The same as SLEEP, but it ignores signals.
+STUBBORN = "trap '' TERM INT HUP; " + SLEEP
+# The protocol of the rendezvous, written a second time, so that a change of it is noticed.
+MEET = """
+import os, socket, sys
+rank, token = os.environ["WIREPROOF_RANK"], os.environ["WIREPROOF_TOKEN"]
+host, port = os.environ["WIREPROOF_RENDEZVOUS"].rsplit(":", 1)
+
+def meet(rank, entry, token=token):
+    with socket.create_connection((host, int(port)), 30) as door:
+        door.sendall(f"wireproof-rendezvous 1 {token} {rank} {len(entry)}\\n".encode() + entry)
+        with door.makefile("rb") as answer:
+            return answer.read()
+"""
+
+
+def is_running(number):
+    try:
+        with open(f"/proc/{number}/stat", encoding="ascii", errors="replace") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def kill_if_there(number):
+    if is_running(number):
+        os.kill(number, signal.SIGKILL)
+
+
+class LaunchCase(Case):
+    def launch(self, *arguments, **streams):
+        return self.run_command("launch", *arguments, **streams)
+
+    def begin(self, *arguments, ranks, text=SLEEP):
+        """Starts a job whose ranks run the text. Returns it, and the numbers of all their processes."""
+        process = self.start(*arguments, "--", "sh", "-c", text)
+        numbers = []
+        for _ in range(ranks):
+            numbers += map(int, process.stdout.readline().split())
+        self.assertEqual(len(numbers), 2 * ranks)
+        for number in numbers:
+            self.addCleanup(kill_if_there, number)
+        return process, numbers
+
+    def expect_gone(self, numbers, seconds=PATIENCE):
+        end = time.monotonic() + seconds
+        while left := [number for number in numbers if is_running(number)]:
+            self.assertLess(time.monotonic(), end, f"{left} are still there")
+            time.sleep(0.01)
