@@ -103,6 +103,13 @@ class ARankKnowsItsPlace(LocalCase):
                                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.assertEqual(self.launch("-n", "1", "--", *shown).out, before.stdout)
 
+    def test_its_limit_of_open_files_is_as_it_was(self):
+        for hard, code, out in ((200, 0, "50\n" * 100), (100, 1, "")):
+            limited = f'ulimit -Sn 50; ulimit -Hn {hard}; exec "$0" launch -n 100 -- sh -c "ulimit -Sn"'
+            ended = subprocess.run(("sh", "-c", limited, WIREPROOF), capture_output=True, text=True, timeout=PATIENCE)
+            self.assertEqual((ended.returncode, ended.stdout), (code, out), ended.stderr)
+            self.assertRegex(ended.stderr, r"\A(wireproof: 132 open files are needed, but the limit is 100 .*\n)?\Z")
+
     def test_its_input_is_empty(self):
         for start in (("launch", "-n", "1"), self.remote("a")):
             self.assertEqual(self.run_command(*start, "--", "cat").code, 0)

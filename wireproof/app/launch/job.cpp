@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "wireproof/app/launch/descriptor_limit.hpp"
 #include "wireproof/app/launch/line_marks.hpp"
 #include "wireproof/app/launch/outlet.hpp"
 #include "wireproof/app/launch/processes.hpp"
@@ -143,6 +144,7 @@ private:
     host::SteadyClock clock_;
     EndWatch watch_;
     Signals signals_;
+    DescriptorLimit limit_;
     std::optional<RendezvousServer> server_;
     JobNames names_;
     Variables variables_;
@@ -180,6 +182,10 @@ Expected<int> Job::run() {
 
 Expected<void> Job::prepare() {
     if (signals_.handle() < 0) return unexpected("the system has no descriptor for signals");
+    constexpr std::size_t of_the_launcher = 32;
+    const std::size_t of_a_rank = 1U + (is_remote() ? 1U : 0U) + (plan_.prefix ? 2U : 0U);
+    const auto enough = limit_.raise_to(of_the_launcher + plan_.size * of_a_rank);
+    if (!enough) return enough;
     names_ = {random_hex(8), random_hex(16), plan_.size, 0};
     const host::RendezvousTable::Config config{static_cast<std::uint32_t>(plan_.size),
                                                names_.token};
@@ -242,6 +248,7 @@ ExpectedOr<void, NotStarted> Job::start_rank(std::size_t number) {
     one.command = command_of(rank);
     one.before_exec = [this] {
         signals_.restore();
+        limit_.restore();
         if (plan_.before_exec) plan_.before_exec();
     };
     OwnedHandle input;
