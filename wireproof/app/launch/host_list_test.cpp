@@ -20,28 +20,11 @@ TEST(HostList, AnAddressMayBeIPv6) {
 }
 
 TEST(HostList, AWrongListIsRefusedInOneLine) {
-    for (const char* text : {"",
-                             ",",
-                             "a,",
-                             ",a",
-                             "a,,b",
-                             "a:",
-                             "a:0",
-                             "a:x",
-                             "a:-1",
-                             "a:1.5",
-                             ":2",
-                             "-oProxyCommand=x",
-                             "a b",
-                             "a;b",
-                             "$(a)",
-                             "a\nb",
-                             "[::1",
-                             "[::1]2",
-                             "[]:1",
-                             "a:1025",
-                             "a:1000,b:25",
-                             "a:99999999999999999999"}) {
+    for (const char* text :
+         {"",     ",",      "a,",   ",a",     "a,,b",        "a:",
+          "a:0",  "a:x",    "a:-1", "a:1.5",  ":2",          "-oProxyCommand=x",
+          "-v",   "[-v]:2", "a b",  "a;b",    "$(a)",        "a\nb",
+          "[::1", "[::1]2", "[]:1", "a:1025", "a:1000,b:25", "a:99999999999999999999"}) {
         const auto hosts = parse_hosts(text);
         ASSERT_FALSE(hosts) << text;
         EXPECT_FALSE(hosts.error().message.empty());
