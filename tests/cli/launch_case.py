@@ -42,9 +42,9 @@ class LaunchCase(Case):
     def launch(self, *arguments, **streams):
         return self.run_command("launch", *arguments, **streams)
 
-    def begin(self, *arguments, ranks, text=SLEEP):
+    def begin(self, *arguments, ranks, text=SLEEP, **streams):
         """Starts a job whose ranks run the text. Returns it, and the numbers of all their processes."""
-        process = self.start(*arguments, "--", "sh", "-c", text)
+        process = self.start(*arguments, "--", "sh", "-c", text, **streams)
         numbers = []
         for _ in range(ranks):
             numbers += map(int, process.stdout.readline().split())

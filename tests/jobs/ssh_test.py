@@ -97,10 +97,14 @@ class ARankOnAnotherHostEnds(SshCase):
             self.expect_gone(numbers, 10)
 
     def test_when_its_connection_is_lost(self):
-        process, numbers = self.begin(*self.options(HOSTS[0]), ranks=1)
+        errors, shared = os.pipe()
+        self.addCleanup(os.close, errors)
+        self.addCleanup(os.close, shared)
+        process, numbers = self.begin(*self.options(HOSTS[0]), ranks=1, stderr=shared)
         os.kill(ssh_of(process.pid), signal.SIGKILL)
         self.assertEqual(self.finish(process).code, 137)
         self.expect_gone(numbers, 10)
+        self.assertTrue(os.get_blocking(shared))  # ssh had changed it
 
     def test_when_another_rank_is_killed(self):
         for text in (SLEEP, STUBBORN):

@@ -20,6 +20,7 @@
 #include "wireproof/app/launch/descriptor_limit.hpp"
 #include "wireproof/app/launch/line_marks.hpp"
 #include "wireproof/app/launch/outlet.hpp"
+#include "wireproof/app/launch/output_flags.hpp"
 #include "wireproof/app/launch/processes.hpp"
 #include "wireproof/app/launch/rank_command.hpp"
 #include "wireproof/base/check.hpp"
@@ -459,6 +460,7 @@ void Job::finish_output() {
 }  // namespace
 
 Expected<int> run_job(const JobPlan& plan) {
+    const OutputFlags restored_at_the_end;
     auto watch = EndWatch::start();
     if (!watch) return tl::unexpected(watch.error());
     return Job(plan, std::move(*watch)).run();
