@@ -1,0 +1,24 @@
+// The ways to find a job, for find_job. Each looks at its environment variables first.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "wireproof/base/expected.hpp"
+#include "wireproof/host/job/job_board.hpp"
+
+namespace wireproof::host {
+
+/// A board, or what this way lacks: then the next way is tried. An error of a way ends the search.
+struct WayResult {
+    std::unique_ptr<JobBoard> board;
+    std::string lacks;
+
+    static WayResult found(std::unique_ptr<JobBoard> board) { return {std::move(board), {}}; }
+    static WayResult lacking(std::string what) { return {nullptr, std::move(what)}; }
+};
+
+Expected<WayResult> try_launch();
+
+}  // namespace wireproof::host
