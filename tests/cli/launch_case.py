@@ -19,7 +19,7 @@ host, port = os.environ["WIREPROOF_RENDEZVOUS"].rsplit(":", 1)
 
 def meet(rank, entry, token=token):
     with socket.create_connection((host, int(port)), 30) as door:
-        door.sendall(f"wireproof-rendezvous 1 {token} {rank} {len(entry)}\\n".encode() + entry)
+        door.sendall(f"wireproof-rendezvous 1 {token} {rank} 0 {len(entry)}\\n".encode() + entry)
         with door.makefile("rb") as answer:
             return answer.read()
 """

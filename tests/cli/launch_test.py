@@ -300,7 +300,7 @@ class RanksMeet(LocalCase):
     def test_although_one_says_nonsense(self):
         text = MEET + """
 if rank == "1":
-    print(meet(1, b"", "f" * 32), meet(2, b""), meet("x", b""), meet(1, b"x" * 5000))
+    print(meet(1, b"", "f" * 32), meet(2, b""), meet("x", b""), meet(1, b"x" * 70_000))
 print(meet(rank, b"y"))
 """
         ended = self.launch("-n", "2", "--", sys.executable, "-c", text)

@@ -1,6 +1,5 @@
 #include "wireproof/host/rendezvous/rendezvous.hpp"
 
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -9,11 +8,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <utility>
 
 #include "wireproof/host/rendezvous/rendezvous_text.hpp"
+#include "wireproof/host/rendezvous/service_address.hpp"
 
 namespace wireproof::host {
 namespace {
@@ -40,25 +39,6 @@ bool wait_for(int socket, short what, Clock::time_point deadline) {
             return true;
         }
     }
-}
-
-using Found = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
-
-/// Null: the text is no numeric address with a port.
-Found look_up(const std::string& service) {
-    addrinfo hints{};
-    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-    hints.ai_socktype = SOCK_STREAM;
-    const std::size_t colon = service.rfind(':');
-    if (colon == service.npos) return {nullptr, ::freeaddrinfo};
-    std::string host = service.substr(0, colon);
-    const std::string port = service.substr(colon + 1);
-    if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-        host = host.substr(1, host.size() - 2);
-    }
-    addrinfo* found = nullptr;
-    if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) found = nullptr;
-    return {found, ::freeaddrinfo};
 }
 
 Expected<std::uint32_t> number_in(const char* variable, std::uint32_t most) {
@@ -94,7 +74,7 @@ Expected<RendezvousPlace> RendezvousPlace::of_environment() {
 
 Expected<Rendezvous> Rendezvous::connect(RendezvousPlace place, milliseconds patience) {
     const auto deadline = Clock::now() + patience;
-    const Found address = look_up(place.service);
+    const ServiceAddress address = service_address(place.service);
     if (!address) return failed(place, "this is no numeric address with a port");
     OwnedHandle socket(::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket) return failed_call(place, "no socket", errno);
@@ -122,14 +102,15 @@ Expected<std::string> Rendezvous::own_host() const {
 }
 
 Expected<std::vector<std::string>> Rendezvous::exchange(std::string_view entry,
-                                                        milliseconds patience) {
+                                                        milliseconds patience,
+                                                        std::uint32_t number) {
     const auto deadline = Clock::now() + patience;
     if (entry.size() > rendezvous_entry_max) {
         return failed(place_,
                       "the entry has more than " + std::to_string(rendezvous_entry_max) + " bytes");
     }
     const std::string request =
-        request_line({place_.token, place_.rank, entry.size()}) + std::string(entry);
+        request_line({place_.token, place_.rank, entry.size(), number}) + std::string(entry);
     for (std::size_t sent = 0; sent < request.size();) {
         if (!wait_for(*socket_, POLLOUT, deadline)) return failed(place_, "no answer");
         const ssize_t now =
@@ -154,12 +135,12 @@ Expected<std::vector<std::string>> Rendezvous::exchange(std::string_view entry,
 }
 
 Expected<std::vector<std::string>> rendezvous(const RendezvousPlace& place, std::string_view entry,
-                                              milliseconds patience) {
+                                              milliseconds patience, std::uint32_t number) {
     const auto deadline = Clock::now() + patience;
     auto connection = Rendezvous::connect(place, patience);
     if (!connection) return tl::unexpected(connection.error());
     const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
-    return connection->exchange(entry, left);
+    return connection->exchange(entry, left, number);
 }
 
 }  // namespace wireproof::host

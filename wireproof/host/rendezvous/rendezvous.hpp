@@ -34,9 +34,11 @@ public:
     Expected<std::string> own_host() const;
 
     /// Puts this rank's entry (any bytes, at most rendezvous_entry_max) and waits until all ranks
-    /// have put theirs. Returns all entries, by rank. Call it once.
+    /// have put theirs. Returns all entries, by rank. `number` counts the exchanges of the job from
+    /// 0. Call it once; the next exchange needs a new connection.
     Expected<std::vector<std::string>> exchange(std::string_view entry,
-                                                std::chrono::milliseconds patience);
+                                                std::chrono::milliseconds patience,
+                                                std::uint32_t number = 0);
 
 private:
     Rendezvous(RendezvousPlace place, OwnedHandle socket)
@@ -48,6 +50,7 @@ private:
 
 /// Both steps, within `patience`.
 Expected<std::vector<std::string>> rendezvous(const RendezvousPlace& place, std::string_view entry,
-                                              std::chrono::milliseconds patience);
+                                              std::chrono::milliseconds patience,
+                                              std::uint32_t number = 0);
 
 }  // namespace wireproof::host

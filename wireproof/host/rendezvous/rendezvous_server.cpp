@@ -4,10 +4,13 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <span>
+
+#include "wireproof/host/rendezvous/service_address.hpp"
 
 namespace wireproof::host {
 namespace {
@@ -25,9 +28,16 @@ bool watch(int events, int operation, int socket, std::uint32_t what, std::uint6
     return ::epoll_ctl(events, operation, socket, &event) == 0;
 }
 
-OwnedHandle listen_on(const sockaddr* address, socklen_t length) {
+enum class Port : std::uint8_t { chosen_by_system, given };
+
+OwnedHandle listen_on(const sockaddr* address, socklen_t length,
+                      Port port = Port::chosen_by_system) {
     OwnedHandle socket(::socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket) return {};
+    if (port == Port::given) {
+        const int on = 1;  // else the port would stay occupied for a minute after an earlier job
+        ::setsockopt(*socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    }
     const int off = 0;  // so that the socket also takes IPv4
     if (address->sa_family == AF_INET6) {
         ::setsockopt(*socket, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
@@ -72,9 +82,23 @@ void take_rest(int socket) {
 }  // namespace
 
 Expected<RendezvousServer> RendezvousServer::open(RendezvousTable::Config config, Reach reach) {
+    return on(std::move(config), listen_for(reach));
+}
+
+Expected<RendezvousServer> RendezvousServer::open_at(RendezvousTable::Config config,
+                                                     const std::string& address) {
+    const ServiceAddress found = service_address(address);
+    if (!found) return unexpected(address + " is no numeric address with a port");
+    auto server = on(std::move(config), listen_on(found->ai_addr, found->ai_addrlen, Port::given));
+    if (!server) return unexpected(address + ": " + server.error().message);
+    return server;
+}
+
+Expected<RendezvousServer> RendezvousServer::on(RendezvousTable::Config config,
+                                                OwnedHandle listening_socket) {
     RendezvousServer server(std::move(config));
-    server.events_ = OwnedHandle(::epoll_create1(EPOLL_CLOEXEC));
-    server.listening_ = listen_for(reach);
+    server.listening_ = std::move(listening_socket);
+    if (server.listening_) server.events_ = OwnedHandle(::epoll_create1(EPOLL_CLOEXEC));
     server.port_ = server.listening_ ? port_of(*server.listening_) : std::uint16_t{0};
     if (server.port_ == 0 ||
         !watch(*server.events_, EPOLL_CTL_ADD, *server.listening_, EPOLLIN, listening)) {
@@ -153,8 +177,22 @@ void RendezvousServer::serve(Connection connection, Instant now) {
     if (still != peers_.end() && still->second.reply != nullptr) send_rest(connection);
 }
 
+void RendezvousServer::put(std::string_view request, Instant now) {
+    own_answer_ = nullptr;
+    own_ = ++last_;
+    table_.on_open(own_, now);
+    table_.on_bytes(own_, std::as_bytes(std::span(request)));
+    send_replies(now);
+}
+
+bool RendezvousServer::all_sent() const {
+    return std::none_of(peers_.begin(), peers_.end(),
+                        [](const auto& one) { return one.second.reply != nullptr; });
+}
+
 void RendezvousServer::send_replies(Instant now) {
     while (auto reply = table_.next_reply()) {
+        if (reply->to == own_) own_answer_ = reply->bytes;
         const auto found = peers_.find(reply->to);
         if (found == peers_.end()) continue;
         found->second.reply = std::move(reply->bytes);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "wireproof/base/expected.hpp"
 #include "wireproof/host/rendezvous/owned_handle.hpp"
@@ -20,16 +21,29 @@ public:
     /// Listens on a port that the system chooses: on 127.0.0.1, or on all addresses of this host.
     static Expected<RendezvousServer> open(RendezvousTable::Config config, Reach reach);
 
+    /// Listens on this numeric address with a port, which is one of this host.
+    static Expected<RendezvousServer> open_at(RendezvousTable::Config config,
+                                              const std::string& address);
+
     std::uint16_t port() const { return port_; }
     /// Readable if turn() has something to do.
     int handle() const { return *events_; }
     void turn(Instant now);
     Instant next_deadline() const;
     void on_rank_ended(std::uint32_t rank, Instant now);
-    bool complete() const { return table_.complete(); }
+    std::uint32_t exchanges() const { return table_.exchanges(); }
+
+    /// For a process that is a rank of the job itself: takes what the rank would send over a
+    /// connection. The answer comes in own_answer().
+    void put(std::string_view request, Instant now);
+    /// Null: there is no answer to the last put() yet.
+    std::shared_ptr<const std::string> own_answer() const { return own_answer_; }
+    /// Whether no answer is still on its way to a peer.
+    bool all_sent() const;
 
 private:
     explicit RendezvousServer(RendezvousTable::Config config) : table_(std::move(config)) {}
+    static Expected<RendezvousServer> on(RendezvousTable::Config config, OwnedHandle listening);
     using Connection = RendezvousTable::Connection;
     struct Peer {
         OwnedHandle socket;
@@ -50,6 +64,8 @@ private:
     std::uint16_t port_ = 0;
     Instant accept_at_ = never;  // the system had no descriptor for a connection; try again then
     Connection last_ = 0;
+    Connection own_ = 0;  // the connection of the last put(), without a socket
+    std::shared_ptr<const std::string> own_answer_;
     std::map<Connection, Peer> peers_;
 };
 

@@ -66,7 +66,10 @@ std::string RendezvousTable::why_refused(const RendezvousRequest& request) const
     if (request.rank >= config_.size) {
         return rank + ": the job has only " + std::to_string(config_.size) + " ranks";
     }
-    if (answer_ != nullptr) return rank + " has got the entries already";
+    if (request.exchange < exchange_) return rank + " has got the entries already";
+    if (request.exchange > exchange_) {
+        return rank + " has missed exchange " + std::to_string(exchange_);
+    }
     if (!failure_.empty()) return failure_;
     if (arrived_.contains(request.rank)) return rank + " is here already";
     return {};
@@ -82,9 +85,10 @@ void RendezvousTable::admit(Connection connection, const RendezvousRequest& requ
 void RendezvousTable::finish() {
     std::vector<std::string> entries;
     for (auto& [rank, one] : arrived_) entries.push_back(std::move(one.entry));
-    answer_ = std::make_shared<const std::string>(answer_of(entries));
-    for (const auto& [rank, one] : arrived_) replies_.push_back({one.connection, answer_});
+    const auto answer = std::make_shared<const std::string>(answer_of(entries));
+    for (const auto& [rank, one] : arrived_) replies_.push_back({one.connection, answer});
     arrived_.clear();
+    ++exchange_;
 }
 
 void RendezvousTable::on_close(Connection connection) {
@@ -107,7 +111,7 @@ Instant RendezvousTable::next_deadline() const {
 }
 
 void RendezvousTable::on_rank_ended(std::uint32_t rank) {
-    if (complete() || !failure_.empty()) return;
+    if (!failure_.empty()) return;
     failure_ = "rank " + std::to_string(rank) + " has ended before all ranks had arrived";
     for (const auto& [other, one] : arrived_) {
         replies_.push_back(

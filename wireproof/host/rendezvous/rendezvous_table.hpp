@@ -1,7 +1,8 @@
-// The state of a rendezvous: each rank of a job puts one entry, some bytes, and gets the entries of
-// all ranks when all have arrived. This part has no socket and no clock. The caller numbers the
-// connections and tells what happens on them; the table says what to send. Each connection gets one
-// reply, and is then closed. A refused connection does not change what others get.
+// The state of a rendezvous. In an exchange, each rank of a job puts one entry, some bytes, and
+// gets the entries of all ranks when all have arrived. Then the next exchange begins. This part has
+// no socket and no clock. The caller numbers the connections and tells what happens on them; the
+// table says what to send. Each connection gets one reply, and is then closed. A refused connection
+// does not change what others get.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +43,8 @@ public:
     void on_close(Connection connection);
     void on_deadline(Instant now);
     Instant next_deadline() const;
-    /// The process of this rank has ended. If not all ranks have arrived, those that wait are
-    /// refused: they would wait for ever, or start with a rank that is gone.
+    /// The process of this rank has ended. Ranks that wait for it now or later are refused. They
+    /// would wait for ever.
     void on_rank_ended(std::uint32_t rank);
 
     /// Bytes to send. The connection is then to be closed, and the table has forgotten it.
@@ -53,8 +54,8 @@ public:
     };
     std::optional<Reply> next_reply();
 
-    /// Whether all ranks have arrived.
-    bool complete() const { return answer_ != nullptr; }
+    /// How many exchanges are complete.
+    std::uint32_t exchanges() const { return exchange_; }
 
 private:
     struct Unfinished {
@@ -75,7 +76,7 @@ private:
     Config config_;
     std::map<Connection, Unfinished> unfinished_;  // the oldest has the smallest number
     std::map<std::uint32_t, Arrived> arrived_;     // by rank, until all are there
-    std::shared_ptr<const std::string> answer_;
+    std::uint32_t exchange_ = 0;
     std::string failure_;  // not empty: a rank has ended, so the job cannot be complete
     std::deque<Reply> replies_;
 };

@@ -26,9 +26,9 @@ struct Service {
     }
     /// Opens a connection and puts an entry.
     void put(RendezvousTable::Connection connection, std::uint32_t rank, const std::string& entry,
-             std::string_view token = "secret") {
+             std::string_view token = "secret", std::uint32_t exchange = 0) {
         open(connection);
-        send(connection, request_line({token, rank, entry.size()}) + entry);
+        send(connection, request_line({token, rank, entry.size(), exchange}) + entry);
     }
     void collect() {
         while (const auto reply = table.next_reply()) {
@@ -50,9 +50,9 @@ TEST(RendezvousTable, AllGetAllEntriesWhenTheLastHasArrived) {
     service.put(1, 2, "two");
     service.put(2, 0, "");
     EXPECT_TRUE(service.replies.empty());
-    EXPECT_FALSE(service.table.complete());
+    EXPECT_EQ(service.table.exchanges(), 0U);
     service.put(3, 1, "one");
-    EXPECT_TRUE(service.table.complete());
+    EXPECT_EQ(service.table.exchanges(), 1U);
     for (const unsigned connection : {1U, 2U, 3U}) {
         EXPECT_EQ(service.reply_to(connection), "ok 0 3 3\nonetwo");
     }
@@ -190,7 +190,34 @@ TEST(RendezvousTable, ARankThatEndsBeforeAllAreThereEndsTheWait) {
         EXPECT_EQ(service.reply_to(connection),
                   "no rank 2 has ended before all ranks had arrived\n");
     }
-    EXPECT_FALSE(service.table.complete());
+    EXPECT_EQ(service.table.exchanges(), 0U);
+}
+
+TEST(RendezvousTable, TheNextExchangeBeginsWhenAllHaveArrived) {
+    Service service(2);
+    service.put(1, 0, "a");
+    service.put(2, 1, "b", "secret", 1);
+    EXPECT_EQ(service.reply_to(2), "no rank 1 has missed exchange 0\n");
+    service.put(3, 1, "b");
+    service.put(4, 0, "c", "secret", 1);
+    service.put(5, 1, "d", "secret", 1);
+    EXPECT_EQ(service.reply_to(1), "ok 1 1\nab");
+    EXPECT_EQ(service.reply_to(3), "ok 1 1\nab");
+    EXPECT_EQ(service.reply_to(4), "ok 1 1\ncd");
+    EXPECT_EQ(service.reply_to(5), "ok 1 1\ncd");
+    service.put(6, 0, "c", "secret", 1);
+    EXPECT_EQ(service.reply_to(6), "no rank 0 has got the entries already\n");
+    EXPECT_EQ(service.table.exchanges(), 2U);
+}
+
+TEST(RendezvousTable, NobodyWaitsForARankThatEndedAfterAnEarlierExchange) {
+    Service service(2);
+    service.put(1, 0, "a");
+    service.put(2, 1, "b");
+    service.put(3, 0, "c", "secret", 1);
+    service.table.on_rank_ended(1);
+    service.collect();
+    EXPECT_EQ(service.reply_to(3), "no rank 1 has ended before all ranks had arrived\n");
 }
 
 TEST(RendezvousTable, ARankThatEndsLaterChangesNothing) {

@@ -102,7 +102,7 @@ TEST(Rendezvous, ALongAnswerArrivesWhole) {
         server.turn(clock.now());
     }
     const Instant limit = clock.now() + Duration::milliseconds(20'000);
-    while (!server.complete() && clock.now() < limit) server.turn(clock.now());
+    while (server.exchanges() == 0 && clock.now() < limit) server.turn(clock.now());
     const std::size_t whole = answer_of(std::vector<std::string>(size, entry)).size();
     std::string answer;
     while (answer.size() < whole) {
@@ -126,7 +126,8 @@ TEST(Rendezvous, ARefusalIsTold) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().message,
               "rendezvous at " + place.service + ": the token is that of another job");
-    EXPECT_FALSE(rendezvous(service.place(1), std::string(4097, 'x'), patience));
+    EXPECT_FALSE(
+        rendezvous(service.place(1), std::string(rendezvous_entry_max + 1, 'x'), patience));
 }
 
 TEST(Rendezvous, NobodyWaitsForARankThatHasEnded) {

@@ -39,7 +39,7 @@ std::optional<std::uint64_t> number_of(std::string_view text, std::uint64_t most
 
 std::string request_line(const RendezvousRequest& request) {
     return std::string(greeting) + std::string(request.token) + " " + std::to_string(request.rank) +
-           " " + std::to_string(request.length) + "\n";
+           " " + std::to_string(request.exchange) + " " + std::to_string(request.length) + "\n";
 }
 
 Expected<RendezvousRequest> parse_request_line(std::string_view line) {
@@ -47,14 +47,16 @@ Expected<RendezvousRequest> parse_request_line(std::string_view line) {
     line.remove_prefix(greeting.size());
     const std::string_view token = take_word(line);
     const auto rank = number_of(take_word(line), rendezvous_ranks_max - 1);
-    if (token.empty() || line.empty() || !rank) return unexpected(std::string(no_request));
+    const auto exchange = number_of(take_word(line), UINT32_MAX);
+    if (token.empty() || !rank || !exchange) return unexpected(std::string(no_request));
     const auto length = number_of(line, SIZE_MAX);
     if (!length) return unexpected(std::string(no_request));
     if (*length > rendezvous_entry_max) {
         return unexpected("the entry has more than " + std::to_string(rendezvous_entry_max) +
                           " bytes");
     }
-    return RendezvousRequest{token, static_cast<std::uint32_t>(*rank), *length};
+    return RendezvousRequest{token, static_cast<std::uint32_t>(*rank), *length,
+                             static_cast<std::uint32_t>(*exchange)};
 }
 
 std::string answer_of(const std::vector<std::string>& entries) {
@@ -72,7 +74,7 @@ std::string refusal_of(std::string_view reason) {
 Expected<std::optional<std::vector<std::string>>> parse_answer(std::string_view text,
                                                                std::uint32_t size) {
     const std::size_t end = text.find('\n');
-    const std::size_t line_max = refusal_max + 3 + std::size_t{5} * size;
+    const std::size_t line_max = refusal_max + 3 + std::size_t{6} * size;
     if (end == text.npos) {
         if (text.size() > line_max) return unexpected(std::string(no_answer));
         return std::nullopt;

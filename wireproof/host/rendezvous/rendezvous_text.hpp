@@ -1,14 +1,15 @@
 // What the rendezvous service and a rank send to each other over one TCP connection. The rank sends
 //
-//     wireproof-rendezvous 1 TOKEN RANK LENGTH\n   then LENGTH bytes: its entry
+//     wireproof-rendezvous 1 TOKEN RANK EXCHANGE LENGTH\n   then LENGTH bytes: its entry
 //
 // and the service sends one of
 //
 //     ok LENGTH LENGTH …\n   then the entries of all ranks, in the order of the ranks
 //     no REASON\n
 //
-// and closes the connection. Numbers are decimal, and TOKEN is a word without spaces. Each side may
-// get any bytes from the other, so both parsers check everything.
+// and closes the connection. EXCHANGE counts the exchanges of the job from 0. Numbers are decimal,
+// and TOKEN is a word without spaces. Each side may get any bytes from the other, so both parsers
+// check everything.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +23,15 @@
 
 namespace wireproof::host {
 
-inline constexpr std::size_t rendezvous_line_max = 256;    // of a request, with its line feed
-inline constexpr std::size_t rendezvous_entry_max = 4096;  // bytes
+inline constexpr std::size_t rendezvous_line_max = 256;      // of a request, with its line feed
+inline constexpr std::size_t rendezvous_entry_max = 65'536;  // bytes
 inline constexpr std::uint32_t rendezvous_ranks_max = 65'536;
 
 struct RendezvousRequest {
     std::string_view token;
     std::uint32_t rank = 0;
     std::size_t length = 0;
+    std::uint32_t exchange = 0;
 };
 
 std::string request_line(const RendezvousRequest& request);
