@@ -51,6 +51,9 @@ protected:
     explicit JobBoard(JobPlace place, std::vector<std::string> addresses = {})
         : place_(std::move(place)), addresses_(std::move(addresses)) {}
 
+    /// An exchange in which rank 0 draws the number of the job.
+    Expected<void> agree_on_job(std::chrono::milliseconds patience);
+
     JobPlace place_;
     std::vector<std::string> addresses_;
 };

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "wireproof/base/expected.hpp"
 #include "wireproof/host/job/job_board.hpp"
@@ -19,6 +20,10 @@ struct WayResult {
     static WayResult lacking(std::string what) { return {nullptr, std::move(what)}; }
 };
 
-Expected<WayResult> try_launch();
+Expected<WayResult> try_pmix(std::chrono::milliseconds patience);
+Expected<WayResult> try_pmi2(std::chrono::milliseconds patience);
+Expected<WayResult> try_launch(std::chrono::milliseconds patience);
+Expected<WayResult> try_scheduler(std::chrono::milliseconds patience);
+Expected<WayResult> try_peers(std::chrono::milliseconds patience);
 
 }  // namespace wireproof::host
