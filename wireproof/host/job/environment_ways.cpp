@@ -35,13 +35,13 @@ constexpr std::array schedulers{
               {"SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID"}},
 };
 
-Expected<std::uint32_t> port_in(const std::string& address) {
+Expected<void> check_address(const std::string& address) {
     const std::string port = address.substr(address.rfind(':') + 1);
     const auto number = number_of(port, 65'535);
     if (service_address(address) == nullptr || !number || *number == 0) {
         return unexpected("is no numeric address with a port, as 10.0.0.7:7000");
     }
-    return static_cast<std::uint32_t>(*number);
+    return {};
 }
 
 /// The secret of a service that rank 0 runs. Without WIREPROOF_TOKEN it is none: it only keeps jobs
@@ -67,8 +67,8 @@ Expected<WayResult> join_scheduler(const Scheduler& scheduler, std::chrono::mill
                        {},
                        static_cast<std::uint32_t>(*rank),
                        static_cast<std::uint32_t>(*size)};
-    const auto port = port_in(at.service);
-    if (!port) return unexpected("WIREPROOF_RENDEZVOUS " + port.error().message);
+    const auto checked = check_address(at.service);
+    if (!checked) return unexpected("WIREPROOF_RENDEZVOUS " + checked.error().message);
     std::string name;
     for (const char* variable : scheduler.job) name += text_in(variable) + "\n";
     auto token = token_for(hash_of(name));
@@ -119,8 +119,8 @@ Expected<WayResult> try_peers(std::chrono::milliseconds) {
         peers.push_back(text.substr(at, end - at));
         const std::string who =
             "WIREPROOF_PEERS: the address of rank " + std::to_string(peers.size() - 1) + " ";
-        const auto port = port_in(peers.back());
-        if (!port) return unexpected(who + port.error().message);
+        const auto checked = check_address(peers.back());
+        if (!checked) return unexpected(who + checked.error().message);
         if (!known.insert(peers.back()).second) return unexpected(who + "is there twice");
         if (peers.size() > rendezvous_ranks_max) return unexpected(who + "is one too many");
         at = end + 1;

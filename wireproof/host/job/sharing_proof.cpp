@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <utility>
+
+#include "wireproof/host/job/job_number.hpp"
 
 namespace wireproof::host {
 namespace {
@@ -29,10 +29,7 @@ struct Name {
 
 /// "wireproof-0123456789abcdef-7" behind the zero byte of an abstract name.
 Name name_of(std::uint64_t job, std::size_t rank) {
-    std::array<char, 16> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), job, 16).ptr;
-    const std::string text =
-        "wireproof-" + std::string(digits.data(), end) + "-" + std::to_string(rank);
+    const std::string text = "wireproof-" + job_text(job) + "-" + std::to_string(rank);
     Name name;
     name.address.sun_family = AF_UNIX;
     std::copy(text.begin(), text.end(), name.address.sun_path + 1);

@@ -1,0 +1,70 @@
+// Which of its addresses a host gives to the others.
+#include <algorithm>
+#include <map>
+
+#include "wireproof/host/job/environment.hpp"
+#include "wireproof/host/job/host_facts.hpp"
+#include "wireproof/host/job/ip_text.hpp"
+
+namespace wireproof::host {
+namespace {
+
+enum class Path : std::uint8_t { none, routed, same_subnet };
+
+/// How many of the others reach an own address.
+struct Fit {
+    std::size_t all = 0;
+    std::size_t same_subnet = 0;
+    auto operator<=>(const Fit&) const = default;
+};
+
+/// The best path from each own address to this other host.
+std::map<std::string, Path> paths_to(const HostFacts& other, const HostFacts& own,
+                                     std::span<const OwnAddress> interfaces) {
+    std::map<std::string, Path> paths;
+    for (const std::string& address : other.addresses) {
+        // Both hosts have a network of this number, each for its containers.
+        if (std::count(own.addresses.begin(), own.addresses.end(), address) > 0) continue;
+        const auto host = IpHost::parse(address);
+        const auto source = host ? source_towards(*host) : std::nullopt;
+        if (!source) continue;
+        const bool near = std::any_of(
+            interfaces.begin(), interfaces.end(),
+            [&](const OwnAddress& one) { return one.host == *source && one.same_subnet(*host); });
+        Path& path = paths[source->text()];
+        path = std::max(path, near ? Path::same_subnet : Path::routed);
+    }
+    return paths;
+}
+
+}  // namespace
+
+Expected<std::string> own_address_to(const HostFacts& own, std::span<const HostFacts> others) {
+    std::vector<HostFacts> far;
+    std::copy_if(others.begin(), others.end(), std::back_inserter(far),
+                 [&](const HostFacts& other) { return !own.same_network(other); });
+    if (far.empty()) return "127.0.0.1";
+    if (own.addresses.empty()) {
+        return unexpected("this host has no address that other hosts can use");
+    }
+    const auto interfaces = own_interfaces();
+    if (!interfaces) return tl::unexpected(interfaces.error());
+    std::map<std::string, Fit> fits;
+    for (const HostFacts& other : far) {
+        for (const auto& [address, path] : paths_to(other, own, *interfaces)) {
+            ++fits[address].all;
+            if (path == Path::same_subnet) ++fits[address].same_subnet;
+        }
+    }
+    const auto best = std::max_element(own.addresses.begin(), own.addresses.end(),
+                                       [&](const std::string& left, const std::string& right) {
+                                           return fits[left] < fits[right];
+                                       });
+    if (fits[*best].all > 0 || is_set("WIREPROOF_INTERFACE")) return *best;
+    std::string theirs;
+    for (const std::string& address : far.front().addresses) theirs += " " + address;
+    return unexpected("this host has no route to another host of the job, whose addresses are:" +
+                      (theirs.empty() ? " none" : theirs));
+}
+
+}  // namespace wireproof::host
