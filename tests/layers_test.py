@@ -18,6 +18,7 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof/*.hpp
     "wire": {"base", "core"},
     "sim": {"base", "core"},
     "host": {"base", "core"},
+    "host/job": {"base", "core", "host"},
     "front": {"public", "base", "core", "proto", "wire", "host"},
     "report": {"base"},  # pages and plots, for lab and for the command
     # Without wires and host, because a run depends only on its seed.
