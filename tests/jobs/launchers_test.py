@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Ranks that find their job, under each launcher. JOB_RANK is the program of job_rank.cpp, WIREPROOF the command."""
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+import unittest
+
+import slurm
+
+JOB_RANK = os.environ["JOB_RANK"]
+WIREPROOF = os.environ.get("WIREPROOF", "")
+PLACE = re.compile(r"place (.+) (\d+)/(\d+) ([0-9a-f]{16})")
+
+
+class JobCase(unittest.TestCase):
+    def setUp(self):
+        # The tests may run in a job of some launcher themselves.
+        self.environment = {name: value for name, value in os.environ.items()
+                            if not name.startswith(("PMI", "OMPI_", "SLURM_", "WIREPROOF_", "PRTE_"))}
+
+    def run_command(self, *words, timeout=120, **variables):
+        return subprocess.run([str(word) for word in words], env={**self.environment, **variables}, timeout=timeout,
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+    def expect_job(self, ended, launcher, size, **lines):
+        """All ranks have joined one job, and each has printed these lines."""
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        printed = ended.stdout.splitlines()
+        places = [PLACE.fullmatch(line).groups() for line in printed if line.startswith("place ")]
+        self.assertEqual(sorted(int(place[1]) for place in places), list(range(size)), ended.stdout)
+        self.assertEqual({(place[0], place[2]) for place in places}, {(launcher, str(size))})
+        jobs = {place[3] for place in places}
+        self.assertEqual(len(jobs), 1, "the ranks disagree about the job")
+        self.assertEqual(printed.count("done"), size, ended.stdout)
+        for name, wanted in lines.items():
+            seen = [line.removeprefix(name + " ") for line in printed if line.startswith(name + " ")]
+            self.assertEqual(sorted(seen), sorted(wanted), ended.stdout)
+        return jobs.pop()
+
+    def expect_errors(self, ended, text):
+        """A launcher may end the other ranks when the first has failed."""
+        errors = [line for line in ended.stdout.splitlines() if line.startswith("error ")]
+        self.assertTrue(errors, ended.stdout + ended.stderr)
+        for line in errors:
+            self.assertIn(text, line)
+
+
+def free_address(host="127.0.0.1"):
+    with socket.socket() as door:
+        door.bind((host, 0))
+        return f"{host}:{door.getsockname()[1]}"
+
+
+class MpiRun(JobCase):
+    # As root and on fewer processors than ranks, and with no traffic to other hosts.
+    START = ("mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "oob_tcp_if_include", "lo")
+
+    def setUp(self):
+        super().setUp()
+        self.assertIsNotNone(shutil.which("mpirun"), "mpirun is not installed")
+
+    def mpirun(self, ranks, *words, **variables):
+        return self.run_command(*self.START, "-n", ranks, JOB_RANK, *words, **variables)
+
+    def test_four_ranks_meet(self):
+        ended = self.mpirun(4, "--rounds", 3)
+        job = self.expect_job(ended, "PMIx", 4, exchanged=["3"] * 4, address=["127.0.0.1"] * 4, shares=["1111"] * 4)
+        self.assertNotEqual(job, self.expect_job(self.mpirun(1), "PMIx", 1, shares=["1"]))
+
+    def test_long_entries(self):
+        self.expect_job(self.mpirun(3, "--rounds", 3, "--length", 65536), "PMIx", 3, exchanged=["3"] * 3)
+
+    def test_a_rank_that_is_late_is_waited_for(self):
+        ended = self.mpirun(3, "--rounds", 2, "--late", "1:1500")
+        self.expect_job(ended, "PMIx", 3, exchanged=["2"] * 3)
+
+    def test_patience_ends(self):
+        ended = self.mpirun(3, "--rounds", 2, "--late", "1:20000", "--patience", 3000)
+        errors = [line for line in ended.stdout.splitlines() if line.startswith("error ")]
+        self.assertIn("error PMIx_Fence: not all ranks came", errors)
+
+    def test_a_stale_environment_is_an_error(self):
+        """As in a shell that an old job has left."""
+        ended = self.run_command(JOB_RANK, PMIX_NAMESPACE="old", PMIX_RANK="0")
+        self.expect_errors(ended, "PMIx: PMIx_Init: ")
+
+    def test_without_pmix_the_ranks_meet_at_an_address(self):
+        unset = ("env", "-u", "PMIX_NAMESPACE", "-u", "PMIX_RANK")
+        start = [*self.START, "-n", 3, *unset, JOB_RANK]
+        self.expect_errors(self.run_command(*start), "OMPI_COMM_WORLD_SIZE is set, but WIREPROOF_RENDEZVOUS is not")
+        ended = self.run_command(*start, "--rounds", 3, WIREPROOF_RENDEZVOUS=free_address())
+        self.expect_job(ended, "Open MPI", 3, exchanged=["3"] * 3, shares=["111"] * 3)
+
+
+class Launch(JobCase):
+    def test_in_a_job_of_mpirun_makes_a_job_of_its_own(self):
+        ended = self.run_command(*MpiRun.START, "-n", 1, WIREPROOF, "launch", "-n", 3, "--", JOB_RANK)
+        self.expect_job(ended, "wireproof launch", 3)
+
+    def test_ranks_meet(self):
+        ended = self.run_command(WIREPROOF, "launch", "-n", 4, "--", JOB_RANK, "--rounds", 3, "--length", 65536)
+        self.expect_job(ended, "wireproof launch", 4, exchanged=["3"] * 4, address=["127.0.0.1"] * 4,
+                        shares=["1111"] * 4)
+
+
+class Peers(JobCase):
+    def start(self, rank, peers):
+        return subprocess.Popen([JOB_RANK, "--rounds", "2"], stdout=subprocess.PIPE, text=True,
+                                env={**self.environment, "WIREPROOF_PEERS": peers, "WIREPROOF_RANK": str(rank)})
+
+    def test_ranks_that_a_person_starts_meet(self):
+        peers = ",".join(free_address() for _ in range(3))
+        ranks = []
+        for rank in (2, 0, 1):
+            ranks.append(self.start(rank, peers))
+            time.sleep(0.3)
+        out = "".join(rank.communicate(timeout=60)[0] for rank in ranks)
+        ended = subprocess.CompletedProcess([], max(rank.returncode for rank in ranks), out, "")
+        self.expect_job(ended, "WIREPROOF_PEERS", 3, exchanged=["2"] * 3)
+
+    def test_nobody_is_a_job(self):
+        ended = self.run_command(JOB_RANK)
+        self.expect_errors(ended, "no job joined: PMIx: PMIX_NAMESPACE is not set; PMI2: PMI_FD is not set; ")
+
+
+class Slurm(JobCase):
+    """Two hosts with three tasks each."""
+
+    @classmethod
+    def setUpClass(cls):
+        reason = slurm.why_not()
+        if reason:
+            raise unittest.SkipTest(reason)
+        cls.cluster = slurm.Cluster()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.close()
+
+    def srun(self, mpi, *words, nodes=2, tasks=4, **variables):
+        clean = [word for name in os.environ if name.startswith(("PMI", "OMPI_", "SLURM_", "WIREPROOF_"))
+                 for word in ("-u", name)]
+        start = ["env", *clean, f"SLURM_CONF={self.cluster.folder}/slurm.conf", "srun", f"--mpi={mpi}"]
+        place = ["-N", nodes, "-n", tasks, f"--ntasks-per-node={tasks // nodes}"]
+        return self.cluster.run(0, [*start, *place, *words], **variables)
+
+    BOTH = {"address": ["10.77.0.1"] * 2 + ["10.77.0.2"] * 2, "shares": ["1100"] * 2 + ["0011"] * 2}
+
+    def test_pmi2(self):
+        ended = self.srun("pmi2", JOB_RANK, "--rounds", 3)
+        job = self.expect_job(ended, "PMI2", 4, exchanged=["3"] * 4, **self.BOTH)
+        again = self.srun("pmi2", JOB_RANK, nodes=1, tasks=2)
+        self.assertNotEqual(job, self.expect_job(again, "PMI2", 2, address=["127.0.0.1"] * 2, shares=["11"] * 2))
+
+    def test_pmi2_long_entries(self):
+        ended = self.srun("pmi2", JOB_RANK, "--rounds", 2, "--length", 65536)
+        self.expect_job(ended, "PMI2", 4, exchanged=["2"] * 4)
+
+    def test_pmi2_patience_ends(self):
+        ended = self.srun("pmi2", JOB_RANK, "--rounds", 2, "--late", "1:20000", "--patience", 3000)
+        self.assertIn("error not all ranks came", ended.stdout, ended.stderr)
+
+    def test_pmix(self):
+        ended = self.srun("pmix", JOB_RANK, "--rounds", 3)
+        self.expect_job(ended, "PMIx", 4, exchanged=["3"] * 4, **self.BOTH)
+
+    def test_pmix_long_entries(self):
+        ended = self.srun("pmix", JOB_RANK, "--rounds", 2, "--length", 65536)
+        self.expect_job(ended, "PMIx", 4, exchanged=["2"] * 4)
+
+    def test_pmix_patience_ends(self):
+        ended = self.srun("pmix", JOB_RANK, "--rounds", 2, "--late", "1:20000", "--patience", 3000)
+        self.assertIn("error PMIx_Fence: not all ranks came", ended.stdout, ended.stderr)
+
+    def test_none_needs_an_address(self):
+        self.expect_errors(self.srun("none", JOB_RANK), "SLURM_STEP_NUM_TASKS is set, but WIREPROOF_RENDEZVOUS is not")
+        ended = self.srun("none", JOB_RANK, "--rounds", 3, WIREPROOF_RENDEZVOUS="10.77.0.1:7100")
+        self.expect_job(ended, "Slurm", 4, exchanged=["3"] * 4, **self.BOTH)
+
+    def test_an_interface_of_the_users_choice(self):
+        ended = self.srun("pmi2", JOB_RANK, WIREPROOF_INTERFACE="eth7")
+        self.expect_errors(ended, "WIREPROOF_INTERFACE: eth7 is no interface of this host")
+
+    def test_peers_in_a_batch_script(self):
+        """A batch script is no task, although it has some variables of one."""
+        script = self.cluster.folder / "batch.sh"
+        output = self.cluster.folder / "batch.out"
+        script.write_text(f"#!/bin/sh\nWIREPROOF_PEERS=127.0.0.1:7200 WIREPROOF_RANK=0 {JOB_RANK}\n")
+        ended = self.cluster.run(0, ["sbatch", "-W", "-n", "3", "-o", str(output), str(script)])
+        ended.stdout = output.read_text()
+        self.expect_job(ended, "WIREPROOF_PEERS", 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
