@@ -13,6 +13,7 @@
 // Only one thread may use a wire. A forked child must not use its parent's wire: see adopt.
 #pragma once
 
+#include <algorithm>
 #include <list>
 #include <memory>
 #include <optional>
@@ -35,6 +36,9 @@ public:
         std::uint64_t job = 0;  // nodes of another job are refused
         std::size_t node = 0;   // of `nodes`; a PeerId is the number of a node
         std::size_t nodes = 2;
+        /// Which of the nodes may be on this wire, by number. Empty: all. A lane to another node
+        /// never has room.
+        std::vector<bool> members = {};
         std::size_t frame_max = 16 * 1024 - 8;  // bytes; at most a quarter of a ring
         std::size_t lines = 8192;  // of 64 bytes, per peer and direction; a power of two
         std::size_t batch = 256;   // after this many frames receive() returns nothing once, so
@@ -208,6 +212,14 @@ private:
     void set_asleep(bool asleep);
 
     // Meeting: shm_wire_meet.cpp.
+    static bool is_member(const Config& config, std::size_t node) {
+        return config.members.empty() || config.members[node];
+    }
+    std::size_t member_count() const {
+        if (config_.members.empty()) return config_.nodes;
+        return static_cast<std::size_t>(
+            std::count(config_.members.begin(), config_.members.end(), true));
+    }
     void look();
     void look_at(std::uint64_t tag);
     void watch(int handle, std::uint64_t tag);

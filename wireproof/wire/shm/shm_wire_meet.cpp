@@ -17,7 +17,7 @@
 namespace wireproof {
 namespace {
 
-constexpr std::size_t nodes_max = 4096;
+constexpr std::size_t nodes_max = 65'536;
 constexpr std::size_t callers_max = 64;
 constexpr Duration first_patience = Duration::milliseconds(1);
 constexpr Duration longest_patience = Duration::milliseconds(64);
@@ -29,11 +29,20 @@ constexpr std::uint64_t listener_tag = std::uint64_t{2} << 32;
 Expected<void> check(const ShmWire::Config& config) {
     const auto refused = [](const std::string& why) { return unexpected("shm wire: " + why); };
     if (config.nodes < 2 || config.nodes > nodes_max) {
-        return refused("nodes is " + std::to_string(config.nodes) + ", not 2 to 4096");
+        return refused("nodes is " + std::to_string(config.nodes) + ", not 2 to 65536");
     }
     if (config.node >= config.nodes) {
         return refused("node " + std::to_string(config.node) + " of " +
                        std::to_string(config.nodes));
+    }
+    if (!config.members.empty()) {
+        if (config.members.size() != config.nodes) {
+            return refused("members has " + std::to_string(config.members.size()) +
+                           " entries for " + std::to_string(config.nodes) + " nodes");
+        }
+        if (!config.members[config.node]) {
+            return refused("node " + std::to_string(config.node) + " is no member");
+        }
     }
     if (!Segment::fits(config.lines)) {
         return refused("lines is " + std::to_string(config.lines) +
@@ -73,7 +82,7 @@ ShmWire::ShmWire(const Config& config)
         ShmPeer& peer = peers_[i];
         peer.number = i;
         peer.side = config.node < i ? 0 : 1;
-        peer.we_call = i < config.node;
+        peer.we_call = i < config.node && is_member(config, i);
         peer.patience = first_patience;
         peer.lane.lanes_ = lanes_.get();
         peer.lane.capabilities_ = {
@@ -243,7 +252,8 @@ void ShmWire::hear_caller(int handle) {
     };
     const auto hello = Greeting::decode(message.bytes());
     const bool known = hello && hello->kind == ShmMessage::hello && matches(*hello) &&
-                       hello->node > config_.node && hello->node < config_.nodes;
+                       hello->node > config_.node && hello->node < config_.nodes &&
+                       is_member(config_, hello->node);
     // For a path, its permissions say who may connect.
     const bool trusted = MeetingPlace{config_.name}.is_path() || caller.of_this_user();
     if (!known || !trusted) return refuse();

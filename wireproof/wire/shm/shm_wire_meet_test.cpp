@@ -14,7 +14,7 @@ using namespace shm_test;
 TEST(ShmWire, RefusesAConfigThatCannotWork) {
     const std::string name = unique_name();
     EXPECT_EQ(error_of({}), "shm wire: no name of the job to meet at");
-    EXPECT_EQ(error_of({.name = name, .nodes = 1}), "shm wire: nodes is 1, not 2 to 4096");
+    EXPECT_EQ(error_of({.name = name, .nodes = 1}), "shm wire: nodes is 1, not 2 to 65536");
     EXPECT_EQ(error_of({.name = name, .node = 2}), "shm wire: node 2 of 2");
     EXPECT_EQ(error_of({.name = name, .lines = 100}),
               "shm wire: lines is 100, not a power of two in whole pages up to 4194304");
@@ -43,6 +43,33 @@ TEST(ShmWire, NodesMeetInWhateverOrderTheyCome) {
         EXPECT_EQ(next(early, time.now()), std::to_string(1 - first) + ":here");
         EXPECT_EQ(event(early) + event(late), "nonenone");  // a first life is no event
     }
+}
+
+TEST(ShmWire, OnlyMembersMeet) {
+    const std::string name = unique_name();
+    EXPECT_EQ(error_of({.name = name, .nodes = 3, .members = {true, true}}),
+              "shm wire: members has 2 entries for 3 nodes");
+    EXPECT_EQ(error_of({.name = name, .node = 2, .nodes = 3, .members = {true, true, false}}),
+              "shm wire: node 2 is no member");
+    Time time;
+    ShmWire a = open({.name = name, .node = 0, .nodes = 3, .members = {true, true, false}});
+    ShmWire b = open({.name = name, .node = 1, .nodes = 3, .members = {true, true, false}});
+    // Node 2 does not know that it is no member for the others: it calls them, and they refuse.
+    ShmWire stranger = open({.name = name, .node = 2, .nodes = 3});
+    ASSERT_TRUE(meet(a, one, b, zero, time));
+    for (int i = 0; i < 50; ++i) {
+        EXPECT_EQ(next(stranger, time.pass()), "nothing");
+        EXPECT_EQ(next(a, time.now()), "nothing");
+        EXPECT_EQ(next(b, time.now()), "nothing");
+    }
+    EXPECT_FALSE(stranger.connected(zero) || stranger.connected(one));
+    EXPECT_FALSE(a.connected(PeerId{2}) || b.connected(PeerId{2}));
+    EXPECT_GT(stranger.counters().refused_by_peers, 0U);
+    EXPECT_EQ(a.lane(PeerId{2}).claim(), nullptr);
+    EXPECT_EQ(a.next_deadline(), never);  // nobody is left to call
+    EXPECT_EQ(b.next_deadline(), never);
+    ASSERT_TRUE(send(b, zero, "here"));
+    EXPECT_EQ(next(a, time.now()), "1:here");
 }
 
 // The peer sees a notice without a frame, a flush or a receive. Each life of the peer sees it
