@@ -4,6 +4,7 @@
 
 #include "wireproof/core/pump.hpp"
 #include "wireproof/front/am/status_of.hpp"
+#include "wireproof/host/split_wire.hpp"
 
 namespace wireproof::am {
 namespace {
@@ -26,6 +27,12 @@ bool may_have_event(const W& wire) {
     return true;
 }
 
+/// The shared memory of a wire, if it has some.
+ShmWire* shm_in(host::AnyWire& wire) {
+    if (auto* const split = wire.as<host::SplitWire>()) return split->near().as<ShmWire>();
+    return wire.as<ShmWire>();
+}
+
 /// True: the frame received last is the only one of this turn.
 template <class W>
 bool is_alone(const W& wire) {
@@ -39,9 +46,10 @@ Node::Node(host::AnyWire wire, const Config& config, std::size_t nodes)
     : Node(std::move(wire), config, std::vector<Congestion>(nodes, config.congestion)) {}
 
 Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestion>& congestion,
-           std::size_t active_peers)
+           std::size_t active_peers, const NearPeers& near)
     : wire_(std::move(wire)),
-      shm_(wire_.as<ShmWire>()),
+      shm_(shm_in(wire_)),
+      only_shm_(wire_.as<ShmWire>() != nullptr),
       self_(config.node),
       nodes_(congestion.size()),
       poll_every_(config.poll_every),
@@ -49,23 +57,27 @@ Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestio
       pool_(config, nodes_, active_peers),
       ready_(nodes_),
       met_(nodes_),
-      deadlines_(nodes_ + 1) {
+      deadlines_(nodes_ + 2) {
     memory_.resize(nodes_);
     peers_.reserve(nodes_);
+    if (!near.are_near.empty()) near_pool_.emplace(near.config, nodes_, active_peers);
     for (std::size_t i = 0; i < nodes_; ++i) {
-        Config with_peer = config;
+        const bool is_near = near_pool_ && near.are_near[i];
+        Config with_peer = is_near ? near.config : config;
         with_peer.peer = static_cast<std::uint16_t>(i);
-        with_peer.congestion = congestion[i];
+        with_peer.congestion = is_near ? Congestion::off : congestion[i];
         peers_.emplace_back(with_peer, memory_[i], wire_.lane(PeerId(i)));
         peers_.back().connection.bind_handlers(handlers_here_);
         // The launcher may have agreed on the session.
         if (peers_.back().connection.established()) met_.add(i);
-        if (shm_ != nullptr) peers_.back().shm_lane = &shm_->lane(PeerId(i));
+        peers_.back().pool = is_near ? &*near_pool_ : &pool_;
+        if (only_shm_ || (is_near && shm_ != nullptr)) {
+            peers_.back().shm_lane = &shm_->lane(PeerId(i));
+            // The node checks neither the peer's number nor the frame's length when it sends a
+            // message by itself.
+            WIREPROOF_CHECK(shm_->nodes() == nodes_ && shm_->frame_max() >= with_peer.packet_max);
+        }
     }
-    // The node checks neither the peer's number nor the frame's length when it sends a message by
-    // itself.
-    WIREPROOF_CHECK(shm_ == nullptr ||
-                    (shm_->nodes() == nodes_ && shm_->frame_max() >= config.packet_max));
 }
 
 void Node::handle(std::uint16_t handler, Handler run) {
@@ -214,7 +226,8 @@ template <class W>
             }
         }
         Connection& connection = peers_[from].connection;
-        const bool bare = pool_.use_of(from) == BufferPool::Use::none;
+        BufferPool& pool = *peers_[from].pool;
+        const bool bare = pool.use_of(from) == BufferPool::Use::none;
         if (bare && connection.would_put_off(frame->bytes)) {
             lend(now, from, BufferPool::Use::answer);
         }
@@ -223,8 +236,8 @@ template <class W>
         received += receive_following(connection, wire, now).frames;
         note_frames(from);
         if (bare && connection.wants_buffers()) {
-            pool_.wait(now, from, connection);
-            deadlines_.set(nodes_, now);  // the pool may serve it at once
+            pool.wait(now, from, connection);
+            deadlines_.set(pool_entry(pool), now);  // the pool may serve it at once
         }
     }
     return handled + rest_of_turn(wire, now);
@@ -302,8 +315,8 @@ std::size_t Node::run_timers(Instant now) {
     for (std::size_t left = deadlines_.size(); left > 0; --left) {
         if (deadlines_.earliest() > now) break;
         const std::size_t peer = deadlines_.first();
-        if (peer == nodes_) {
-            tend_pool(now);
+        if (peer >= nodes_) {
+            tend_pool(now, peer == nodes_ ? pool_ : *near_pool_);
             continue;
         }
         const Connection& connection = peers_[peer].connection;
@@ -316,19 +329,20 @@ std::size_t Node::run_timers(Instant now) {
 }
 
 bool Node::lend(Instant now, std::size_t peer, BufferPool::Use use) {
-    const bool lent = pool_.lend(now, peer, peers_[peer].connection, use);
+    BufferPool& pool = *peers_[peer].pool;
+    const bool lent = pool.lend(now, peer, peers_[peer].connection, use);
     if (lent) met_.add(peer);
-    deadlines_.bring_forward(nodes_, pool_.next_look());
+    deadlines_.bring_forward(pool_entry(pool), pool.next_look());
     return lent;
 }
 
-void Node::tend_pool(Instant now) {
-    pool_.look(now);
-    while (const auto peer = pool_.serve_next(now)) {
+void Node::tend_pool(Instant now, BufferPool& pool) {
+    pool.look(now);
+    while (const auto peer = pool.serve_next(now)) {
         met_.add(*peer);
         mark_ready(*peer);
     }
-    deadlines_.set(nodes_, pool_.next_look());
+    deadlines_.set(pool_entry(pool), pool.next_look());
 }
 
 // A full lane may have room again after the flush. If no frame could be sent, the wire is full and
@@ -337,14 +351,18 @@ template <class W>
 void Node::send(W& wire, Instant now) {
     if (!std::exchange(held_, false)) held_since_ = now;
     if (ready_.empty()) return wire.flush(now);
-    const bool may_hold = coalescing_ && now - held_since_ < coalesce_for_;
+    // Near peers wait for a shorter time.
+    const auto may_hold = [&](Connection& connection) {
+        return coalescing_ && now - held_since_ < connection.config().coalesce_for &&
+               connection.may_coalesce();
+    };
     bool more = true;
     while (more) {
         more = false;
         ready_.keep_if([&](std::size_t number) {
             Peer& peer = peers_[number];
             bool keeps = true;
-            if (may_hold && peer.connection.may_coalesce()) {
+            if (may_hold(peer.connection)) {
                 held_ = true;
             } else {
                 const Transmitted sent = transmit(peer.connection, lane_of(wire, peer), now);
@@ -360,7 +378,7 @@ void Node::send(W& wire, Instant now) {
 
 Instant Node::next_deadline() const {
     if (keeps_back()) return last_turn_;
-    while (deadlines_.size() > 0 && deadlines_.first() != nodes_) {
+    while (deadlines_.size() > 0 && deadlines_.first() < nodes_) {
         const std::size_t peer = deadlines_.first();
         const Instant deadline = peers_[peer].connection.next_deadline();
         if (deadline == deadlines_.earliest()) break;

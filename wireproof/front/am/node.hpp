@@ -35,6 +35,13 @@ private:
     bool& flag_;
 };
 
+/// The peers that share memory with this node, if other peers do not. The wire is then a SplitWire
+/// with a ShmWire as its near one.
+struct NearPeers {
+    Config config = {};               // of the connections to them
+    std::vector<bool> are_near = {};  // by number. Empty: all peers are alike
+};
+
 /// Numbers its peers as the wire does. `config.node` is the node's own number.
 class Node {
 public:
@@ -42,9 +49,9 @@ public:
     /// with check().
     Node(host::AnyWire wire, const Config& config, std::size_t nodes);
     /// `congestion` has an entry for each node: whether the path to it is shared. At most
-    /// `active_peers` peers are active at once.
+    /// `active_peers` peers are active at once, and as many near peers.
     Node(host::AnyWire wire, const Config& config, const std::vector<Congestion>& congestion,
-         std::size_t active_peers = Options().active_peers);
+         std::size_t active_peers = Options().active_peers, const NearPeers& near = {});
 
     // Connections point at the memory tables.
     Node(const Node&) = delete;
@@ -81,8 +88,8 @@ public:
     /// delay it. `now` is called for the time after the request has left.
     template <class Now>
     Status ask(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
-        const bool at_once = shm_ != nullptr && !polling_ && is_peer(peer) && may_ask(peer) &&
-                             peers_[peer].connection.would_leave_single();
+        const bool at_once = shm_ != nullptr && !polling_ && is_peer(peer) && is_on_shm(peer) &&
+                             may_ask(peer) && peers_[peer].connection.would_leave_single();
         if (!at_once) return post(peer, handler, words);
         peers_[peer].shm_lane->fetch_room();
         const auto left = [&] { return await_next(now()); };
@@ -198,6 +205,7 @@ private:
         Connection connection;
         host::AnyLane lane;
         ShmLane* shm_lane = nullptr;  // the ShmLane inside `lane`, if there is one
+        BufferPool* pool = nullptr;
         // The targets of the stores in flight whose bytes are in their OPENs.
         Range in_packets;
         bool reachable = true;
@@ -239,7 +247,7 @@ private:
     /// Called before anything is posted to the peer. False: there are no buffers, and the call
     /// returns would_block.
     bool may_ask(std::size_t peer) {
-        return pool_.may_ask(peer) || lend(last_turn_, peer, BufferPool::Use::ask);
+        return peers_[peer].pool->may_ask(peer) || lend(last_turn_, peer, BufferPool::Use::ask);
     }
     Status refuse(std::size_t peer) {
         ++peers_[peer].refused;
@@ -248,7 +256,6 @@ private:
     Instant await_next(Instant now);
     void note_frames(std::size_t peer);
     bool lend(Instant now, std::size_t peer, BufferPool::Use use);
-    void tend_pool(Instant now);
     /// A store of this session that named the handler ended with ok, and the peer has removed no
     /// handler since.
     bool is_known_handler(std::size_t peer, std::uint16_t handler) const {
@@ -259,8 +266,9 @@ private:
     /// The number of handlers that the peer has removed. A wire that reaches the peer's memory
     /// shows it.
     std::optional<std::uint32_t> notice_of(std::size_t peer) const {
-        return shm_ != nullptr ? shm_->notice_of(PeerId(peer)) : std::nullopt;
+        return is_on_shm(peer) ? shm_->notice_of(PeerId(peer)) : std::nullopt;
     }
+    bool is_on_shm(std::size_t peer) const { return peers_[peer].shm_lane != nullptr; }
     /// If the wire reaches that memory of the peer: copies the bytes and notifies the handler.
     /// Nothing: the wire does not reach it, or a store in flight must come first. Such a store is
     /// in chunks, or it is whole in its OPEN and its target is within the range of the targets of
@@ -298,14 +306,19 @@ private:
     static ShmLane& lane_of(ShmWire&, Peer& peer) { return *peer.shm_lane; }
     template <class F>
     auto on_wire(F&& use) {
-        return shm_ != nullptr ? use(*shm_) : use(wire_);
+        return only_shm_ ? use(*shm_) : use(wire_);
     }
+    std::size_t pool_entry(const BufferPool& pool) const {
+        return nodes_ + (&pool == &pool_ ? 0 : 1);
+    }
+    void tend_pool(Instant now, BufferPool& pool);
 
     host::AnyWire wire_;
-    // The ShmWire inside `wire_`, if there is one. A turn on it makes no virtual calls, which would
-    // add a seventh to the time of a single message. Over UDP this gain would be negligible beside
-    // the system calls.
+    // The ShmWire inside `wire_`, if there is one.
     ShmWire* shm_;
+    // All peers are on it. A turn then makes no virtual calls, which would add a seventh to the
+    // time of a single message. Over UDP this gain would be negligible beside the system calls.
+    bool only_shm_;
     std::size_t self_;
     std::size_t nodes_;
     std::uint32_t poll_every_;
@@ -328,10 +341,11 @@ private:
     std::uint64_t gets_at_once_ = 0;
     std::uint32_t asked_since_poll_ = 0;
     BufferPool pool_;
-    PeerSet ready_;  // peers to which frames may have to be sent
-    PeerSet met_;    // all peers that ever had buffers or a session; the others have nothing to end
-    // By peer: none is later than the deadline of its connection. The entry `nodes_` is that of the
-    // pool. next_deadline() and run_timers() make the earliest entry exact.
+    std::optional<BufferPool> near_pool_;  // of the near peers, if only some are near
+    PeerSet ready_;                        // peers to which frames may have to be sent
+    PeerSet met_;  // all peers that ever had buffers or a session; the others have nothing to end
+    // By peer: none is later than the deadline of its connection. The entries from `nodes_` on are
+    // those of the pools. next_deadline() and run_timers() make the earliest entry exact.
     mutable DeadlineHeap deadlines_;
     host::PollDelay delay_;  // on shared memory with one peer
     std::size_t current_peer_ = 0;

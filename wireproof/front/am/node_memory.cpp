@@ -46,7 +46,7 @@ bool Node::bytes_are_out_to(std::size_t peer, std::uint64_t address, std::size_t
 
 // A peer that polls receives the bytes of an OPEN before the kernel could have copied them.
 bool Node::costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::size_t size) {
-    if (shm_ == nullptr || size == 0) return false;
+    if (!is_on_shm(peer) || size == 0) return false;
     return size <= peers_[peer].connection.config().open_bytes &&
            !shm_->maps_memory(PeerId(peer), address, size);
 }
