@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "wireproof/am_values.hpp"
 #include "wireproof/export.hpp"
@@ -88,6 +89,31 @@ public:
     /// wrong option, or the error of the system.
     [[nodiscard]] static Result<Endpoint> open(const Options& options);
 
+    /// Opens this process as a node of the job that a launcher started: mpirun or srun (by PMIx or
+    /// PMI2), `wireproof launch`, or any launcher that sets environment variables (docs/jobs.md).
+    /// The call finds the number of this node and the addresses of all nodes, and fills in
+    /// Options::peers, self and job, which must not be set. It blocks until all processes of the
+    /// job have called join(), at most for `limit`. The processes exchange data only inside this
+    /// call; later the launcher is not needed.
+    ///
+    /// Two nodes share memory if they can show it to each other: they are in one network namespace
+    /// and belong to one user. All other pairs are on UDP. PeerCounters::path says which. The
+    /// address of this node is that of the network interface that leads to the others, or of the
+    /// interface that the environment variable WIREPROOF_INTERFACE names. If some pairs share
+    /// memory and others do not, then Endpoint::message_max() is that of UDP, and
+    /// Options::active_peers holds for each of the two kinds of peers. Failure: error() names each
+    /// way to a launcher and what is missing there, or the process or option that is wrong.
+    [[nodiscard]] static Result<Endpoint> join(
+        const Options& options = {}, std::chrono::milliseconds limit = std::chrono::minutes(1));
+    /// As join(), for a process in which several threads use Active Messages. It returns an
+    /// Endpoint for each of them: thread t of process r is node r * `threads` + t of the job. All
+    /// processes must have the same number of threads. One thread makes the call, and gives each
+    /// Endpoint to its thread. The nodes of one process share memory, too. Failure: also if
+    /// `threads` is 0.
+    [[nodiscard]] static Result<std::vector<Endpoint>> join_threads(
+        std::size_t threads, const Options& options = {},
+        std::chrono::milliseconds limit = std::chrono::minutes(1));
+
     /// A move takes all that the other Endpoint has, and closes the other Endpoint. The memory of
     /// allocate() stays in place, and event_fd() stays the same. An assignment also ends the node
     /// that this Endpoint had before, as the destructor does.
@@ -122,7 +148,7 @@ public:
     /// peer has no address, request(), store() and get() to this peer return no_such_peer, and the
     /// Endpoint drops frames from it. A session with the peer continues at the new address, and
     /// frames from the old address are dropped. If another Endpoint answers at the new address, the
-    /// peer is lost (restarted). Failure: this node is on shared memory, no peer has this number,
+    /// peer is lost (restarted). Failure: the peer is on shared memory, no peer has this number,
     /// `address` is not valid or not of the IP version of this node, or another peer has this
     /// address.
     Result<void> set_peer_address(std::size_t peer, std::string_view address);
@@ -338,6 +364,7 @@ private:
     /// The state that the calls use; nullptr: the Endpoint is closed.
     Inside* open_inside() const;
     static Result<Endpoint> open_as(const Options& options);
+    class WIREPROOF_HIDDEN Joining;
     static void end(std::unique_ptr<Inside> inside);
     std::unique_ptr<Inside> inside_;
 };

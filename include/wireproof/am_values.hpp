@@ -247,6 +247,15 @@ inline constexpr std::array<std::string_view, 10> verdict_names = {
     "stale",    "corrupt", "malformed", "foreign",   "refused"};
 /// Counters of the traffic with one peer since the Endpoint was opened.
 struct PeerCounters {
+    /// How frames travel between this node and the peer.
+    enum class Path : std::uint8_t {
+        udp,
+        shared_memory,
+        // On UDP, although Endpoint::join() found that the peer runs on the same host: it is in
+        // another network namespace, or belongs to another user.
+        udp_on_one_host,
+    };
+    Path path = Path::udp;
     /// Received frames, counted in the order of `verdict_names`.
     std::array<std::uint64_t, verdict_names.size()> received{};
     /// Received HELLO frames of this job from a node with other options, for example another MTU.
@@ -269,5 +278,9 @@ struct PeerCounters {
     std::uint64_t unsent = 0;             // frames that the operating system did not send
     std::uint64_t refused = 0;            // calls that found no free set, see Options::active_peers
 };
+
+/// "udp", "shared memory" or "udp on one host". The text lives as long as the program. Any thread
+/// may call it.
+[[nodiscard]] WIREPROOF_EXPORT std::string_view name_of(PeerCounters::Path path);
 
 }  // namespace wireproof::am

@@ -14,6 +14,13 @@ std::string_view name_of(Status status) {
     return names[static_cast<std::size_t>(status)];
 }
 
+std::string_view name_of(PeerCounters::Path path) {
+    constexpr std::array<std::string_view, 3> names = {"udp", "shared memory", "udp on one host"};
+    static_assert(static_cast<std::size_t>(PeerCounters::Path::udp_on_one_host) ==
+                  names.size() - 1);
+    return names[static_cast<std::size_t>(path)];
+}
+
 std::uint32_t Words::operator[](std::size_t index) const {
     return index < size() ? load_le<std::uint32_t>(bytes_.subspan(4 * index).first<4>()) : 0;
 }
@@ -226,7 +233,10 @@ bool Endpoint::idle() const {
 
 PeerCounters Endpoint::counters(std::size_t peer) const {
     const Inside* const in = open_inside();
-    return in != nullptr ? in->node.counters(peer) : PeerCounters();
+    if (in == nullptr || !in->node.is_peer(peer)) return {};
+    PeerCounters counters = in->node.counters(peer);
+    counters.path = in->path_to(peer);
+    return counters;
 }
 
 }  // namespace wireproof::am

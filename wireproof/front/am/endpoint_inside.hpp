@@ -15,6 +15,7 @@
 #include "wireproof/host/one_user.hpp"
 #include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/spin_clock.hpp"
+#include "wireproof/host/split_wire.hpp"
 
 namespace wireproof::am {
 
@@ -25,6 +26,12 @@ struct Endpoint::Inside {
     Inside(UdpNode wire, const Config& config, const std::vector<Congestion>& congestion,
            std::size_t active_peers)
         : udp(std::move(wire)), node(udp->wire(), config, congestion, active_peers) {}
+    /// `wire` has that of `of_far_peers` as its far one.
+    Inside(UdpNode of_far_peers, host::SplitWire wire, const Config& config,
+           const std::vector<Congestion>& congestion, std::size_t active_peers,
+           const NearPeers& near)
+        : udp(std::move(of_far_peers)),
+          node(host::AnyWire(std::move(wire)), config, congestion, active_peers, near) {}
 
     struct Free {
         void operator()(std::byte* lent) const { std::free(lent); }
@@ -51,7 +58,13 @@ struct Endpoint::Inside {
     Status store(std::size_t peer, std::uint64_t address, ConstBytes source, std::uint16_t handler,
                  std::uint32_t argument);
 
-    std::string shm_name;  // "shm:NAME", on shared memory
+    PeerCounters::Path path_to(std::size_t peer) const {
+        if (peer < paths.size()) return paths[peer];
+        return udp ? PeerCounters::Path::udp : PeerCounters::Path::shared_memory;
+    }
+
+    std::string shm_name;                   // "shm:NAME", if all nodes are on shared memory
+    std::vector<PeerCounters::Path> paths;  // by node, if join() found them
     host::SpinClock clock;
     host::SpinBudget spin;
     std::optional<UdpNode> udp;      // the node's wire borrows it

@@ -1,79 +1,11 @@
 // How an Endpoint is opened and closed, and its addresses.
-#include <random>
 #include <system_error>
 #include <utility>
 
 #include "wireproof/front/am/endpoint_inside.hpp"
-#include "wireproof/front/am/options.hpp"
-#include "wireproof/wire/shm/shm_wire.hpp"
+#include "wireproof/front/am/opened_wires.hpp"
 
 namespace wireproof::am {
-namespace {
-
-// A peer whose address is not known yet is on this host if this node listens only on the loopback
-// address.
-Congestion congestion_to(const Address& peer, const Address& own, const Options& options) {
-    const bool between = !(peer.is_set() ? peer : own).is_loopback();
-    const bool on = options.congestion_control == CongestionControl::always ||
-                    (options.congestion_control == CongestionControl::between_hosts && between);
-    if (!on) return Congestion::off;
-    return options.congestion_algorithm == CongestionAlgorithm::by_path ? Congestion::by_path
-                                                                        : Congestion::by_loss;
-}
-
-std::vector<Congestion> congestion_of(const ReadOptions& read, const Options& options) {
-    std::vector<Congestion> congestion;
-    for (const Address& peer : read.addresses) {
-        congestion.push_back(congestion_to(peer, read.addresses[options.self], options));
-    }
-    return congestion;
-}
-
-Ecn ecn_to(const std::vector<Congestion>& congestion, const ReadOptions& read) {
-    bool controls = false;
-    for (std::size_t peer = 0; peer < congestion.size(); ++peer) {
-        controls |= peer != read.config.node && congestion[peer] != Congestion::off;
-    }
-    return ecn_at(read.addresses[read.config.node], controls);
-}
-
-Expected<host::AnyWire> open_shm(const ReadOptions& read, std::size_t nodes) {
-    ShmWire::Config shm;
-    shm.name = read.shm_name;
-    shm.job = read.config.job;
-    shm.node = read.config.node;
-    shm.nodes = nodes;
-    shm.frame_max = read.config.packet_max;
-    auto wire = ShmWire::open(shm);
-    if (!wire) return tl::unexpected(wire.error());
-    if (read.faults == FaultRates{}) return host::AnyWire(std::move(*wire));
-    FaultyWire<ShmWire>::Config faults;
-    faults.rates = read.faults;
-    faults.seed = read.config.seed;
-    faults.describe = describe_ethernet;
-    return host::AnyWire(FaultyWire<ShmWire>(std::move(*wire), std::move(faults)));
-}
-
-Expected<UdpNode> open_udp(const ReadOptions& read, Ecn ecn) {
-    UdpNode::Options udp;
-    udp.peers = read.addresses;
-    udp.unset_is_open = false;
-    udp.local = std::exchange(udp.peers[read.config.node], {});  // the node itself is not a peer
-    if (udp.peers.size() == 2) udp.only_peer = PeerId(1 - read.config.node);
-    udp.frame_max = read.config.packet_max;
-    udp.ecn = ecn;
-    udp.faults = read.faults;
-    udp.seed = read.config.seed;
-    return UdpNode::open(udp);
-}
-
-std::uint64_t random_seed() {
-    std::random_device system;
-    return (std::uint64_t{system()} << 32) | system();
-}
-
-}  // namespace
-
 Endpoint::Endpoint(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
 Endpoint::Endpoint(Endpoint&&) noexcept = default;
 
@@ -119,7 +51,7 @@ Result<Endpoint> Endpoint::open_as(const Options& options) {
     if (!read) return Opened::failure(read.error().message);
     if (read->config.seed == 0) read->config.seed = random_seed();
     if (read->on_shm()) {
-        auto wire = open_shm(*read, options.peers.size());
+        auto wire = open_shm(*read, options.peers.size(), read->config.packet_max);
         if (!wire) return Opened::failure(wire.error().message);
         const std::vector<Congestion> alone(options.peers.size(), read->config.congestion);
         auto inside =
@@ -128,7 +60,7 @@ Result<Endpoint> Endpoint::open_as(const Options& options) {
         return Endpoint(std::move(inside));
     }
     const std::vector<Congestion> congestion = congestion_of(*read, options);
-    auto wire = open_udp(*read, ecn_to(congestion, *read));
+    auto wire = open_udp(*read, congestion);
     if (!wire) return Opened::failure(wire.error().message);
     auto inside =
         std::make_unique<Inside>(std::move(*wire), read->config, congestion, options.active_peers);
@@ -166,6 +98,9 @@ Result<void> Endpoint::set_peer_address(std::size_t peer, std::string_view addre
     const host::OneUser::Call call(in->user);
     if (!in->udp) return Set::failure("peers on shared memory have no address");
     if (!in->node.is_peer(peer)) return Set::failure("no peer " + std::to_string(peer));
+    if (in->path_to(peer) == PeerCounters::Path::shared_memory) {
+        return Set::failure("peer " + std::to_string(peer) + " is on shared memory");
+    }
     const auto there = Address::parse(address);
     if (!there) return Set::failure(there.error().message);
     if (const auto why = there->why_no_peer(); !why.empty()) {
