@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""One binary, examples/hello_job, under each launcher. Each rank greets each other rank, and says how their frames
+travel.
+
+usage: jobs_test.py HELLO_JOB TRAFFIC_RANK [unittest options]
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PATIENCE = 120
+GREETED = re.compile(r"rank (\d+) of (\d+) greeted rank (\d+): (.*)")
+SHM = "shared memory"
+ONE_HOST = "udp on one host"
+
+
+def run(command, env=None):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("WIREPROOF_", "OMPI_", "PMIX_", "SLURM_"))}
+    return subprocess.run(command, text=True, capture_output=True, timeout=PATIENCE, check=False,
+                          stdin=subprocess.DEVNULL, env={**clean, **(env or {})})
+
+
+def need(*programs):
+    for program in programs:
+        if shutil.which(program) is None:
+            raise unittest.SkipTest(f"{program} is not installed")
+
+
+class Case(unittest.TestCase):
+    def paths(self, ended):
+        """How the frames of each pair of ranks travel, as the ranks said."""
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        found = GREETED.findall(ended.stdout)
+        paths = {(int(rank), int(peer)): path for rank, _, peer, path in found}
+        self.assertEqual(len(paths), len(found), ended.stdout)
+        return paths
+
+    def all_share_memory(self, ended, size):
+        pairs = [(rank, peer) for rank in range(size) for peer in range(size) if rank != peer]
+        self.assertEqual(self.paths(ended), {pair: SHM for pair in pairs})
+
+    def two_hosts(self, ended):
+        """Ranks 0 and 1 are on one host, 2 and 3 on another."""
+        pairs = [(rank, peer) for rank in range(4) for peer in range(4) if rank != peer]
+        self.assertEqual(self.paths(ended), {(rank, peer): SHM if rank // 2 == peer // 2 else ONE_HOST
+                                             for rank, peer in pairs})
+
+
+LOST = re.compile(r"rank (\d+) lost rank (\d+) after (\d+) ms: (.*)")
+PEER_TIMEOUT = 6000  # ms
+
+
+class Dying(Case):
+    """One rank kills itself amid the traffic. The others learn it by the callback."""
+
+    def losses(self, ended, dies):
+        """By rank: after what silence of the dead rank, in ms, and the path to it."""
+        found = [(int(rank), int(peer), int(ms), path) for rank, peer, ms, path in LOST.findall(ended.stdout)]
+        losses = {rank: (ms, path) for rank, peer, ms, path in found if peer == dies}
+        self.assertEqual(sorted({*losses, dies}), list(range(4)), ended.stdout + ended.stderr)
+        return losses
+
+    def check(self, losses):
+        for rank, (ms, path) in losses.items():
+            with self.subTest(rank):
+                # On shared memory, the kernel tells it at once. The rest is the load of the machine.
+                self.assertLess(ms, PEER_TIMEOUT - 2000 if path == SHM else PEER_TIMEOUT + 20_000)
+                if path != SHM:
+                    self.assertGreaterEqual(ms, PEER_TIMEOUT - 100)
+
+
+class OneHost(Dying):
+    def test_of_wireproof_launch(self):
+        for size in (1, 2, 4):
+            with self.subTest(size):
+                self.all_share_memory(run([os.environ["WIREPROOF"], "launch", "-n", str(size), "--", HELLO]), size)
+
+    def test_of_mpirun(self):
+        need("mpirun.openmpi")
+        root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+        for size in (1, 2, 4):
+            with self.subTest(size):
+                self.all_share_memory(run(["mpirun.openmpi", *root, "--oversubscribe", "-n", str(size), HELLO]), size)
+
+    def test_of_addresses_in_the_environment(self):
+        env = {"WIREPROOF_PEERS": "127.77.1.1:7481,127.77.1.1:7482"}
+        other = subprocess.Popen([HELLO], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 env={**os.environ, **env, "WIREPROOF_RANK": "1"})
+        self.addCleanup(other.kill)
+        self.assertEqual(self.paths(run([HELLO], {**env, "WIREPROOF_RANK": "0"})), {(0, 1): "udp"})
+        output, _ = other.communicate(timeout=PATIENCE)
+        self.assertEqual((other.returncode, output), (0, "rank 1 of 2 greeted rank 0: udp\n"))
+
+    def test_a_rank_that_is_killed_is_lost_at_once(self):
+        ended = run([os.environ["WIREPROOF"], "launch", "-n", "4", "--keep-going", "--", TRAFFIC, "2", str(PEER_TIMEOUT)])
+        self.assertEqual(ended.returncode, 137, ended.stdout + ended.stderr)
+        losses = self.losses(ended, 2)
+        self.check(losses)
+        self.assertEqual({path for _, path in losses.values()}, {SHM})
+
+    def test_without_keep_going_a_rank_that_is_killed_ends_all(self):
+        begun = time.monotonic()
+        ended = run([os.environ["WIREPROOF"], "launch", "-n", "4", "--", TRAFFIC, "2", "50000"])
+        self.assertEqual(ended.returncode, 137, ended.stdout + ended.stderr)
+        self.assertLess(time.monotonic() - begun, 30)
+
+    def test_two_jobs_at_a_time_do_not_mix(self):
+        command = [os.environ["WIREPROOF"], "launch", "-n", "3", "--", HELLO]
+        jobs = [subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for _ in range(3)]
+        for job in jobs:
+            self.addCleanup(job.kill)
+        for job in jobs:
+            output, _ = job.communicate(timeout=PATIENCE)
+            self.all_share_memory(subprocess.CompletedProcess(command, job.returncode, output, ""), 3)
+
+    def test_without_a_launcher_it_says_what_it_tried(self):
+        ended = run([HELLO])
+        self.assertEqual((ended.returncode, ended.stdout), (1, ""))
+        self.assertEqual(ended.stderr.count("\n"), 1, ended.stderr)
+        for word in ("PMIx", "PMI2", "WIREPROOF_RENDEZVOUS", "Slurm", "Open MPI", "WIREPROOF_PEERS"):
+            self.assertIn(word, ended.stderr)
+
+    def test_a_rank_that_never_comes_is_an_error(self):
+        """The launcher ends rank 1 before it joins."""
+        command = f'[ $WIREPROOF_RANK = 1 ] && exit 3; exec "{HELLO}"'
+        ended = run([os.environ["WIREPROOF"], "launch", "-n", "2", "--", "sh", "-c", command])
+        self.assertEqual(ended.returncode, 3, ended.stderr)
+
+
+class TwoHosts(Dying):
+    """Two network namespaces. The ranks of each share memory."""
+
+    def setUp(self):
+        if os.geteuid() != 0:
+            raise unittest.SkipTest("network namespaces are made by root")
+        need("ip")
+        self.hosts = [f"wj{os.getpid()}{side}" for side in "ab"]
+        for host in self.hosts:
+            made = subprocess.run(["ip", "netns", "add", host], capture_output=True, text=True, check=False)
+            if made.returncode != 0:
+                raise unittest.SkipTest(f"no network namespace can be made: {made.stderr}")
+            self.addCleanup(subprocess.run, ["ip", "netns", "delete", host], check=True)
+        self.ip("link", "add", "va", "netns", self.hosts[0], "type", "veth", "peer", "name", "vb", "netns", self.hosts[1])
+        for host, link, address in zip(self.hosts, ("va", "vb"), ("10.92.0.1", "10.92.0.2")):
+            self.ip("-n", host, "address", "add", f"{address}/24", "dev", link)
+            for device in (link, "lo"):
+                self.ip("-n", host, "link", "set", device, "up")
+        self.folder = tempfile.TemporaryDirectory(prefix="wireproof-jobs-")
+        self.addCleanup(self.folder.cleanup)
+        # In place of ssh: its host is a namespace.
+        self.ssh = pathlib.Path(self.folder.name) / "ssh"
+        self.ssh.write_text('#!/bin/sh\n[ "$1" = -x ] && shift\nhost=$1; shift\n[ "$1" = -- ] && shift\n'
+                            'exec ip netns exec "$host" sh -c "$*"\n')
+        self.ssh.chmod(0o755)
+
+    def ip(self, *arguments):
+        subprocess.run(["ip", *arguments], check=True)
+
+    def on(self, host, *command):
+        return ["ip", "netns", "exec", self.hosts[host], *map(str, command)]
+
+    def launch(self, *options):
+        a, b = self.hosts
+        return self.on(0, os.environ["WIREPROOF"], "launch", "--hosts", f"{a}:2,{b}:2", "--ssh", self.ssh, "--address",
+                       "10.92.0.1", *map(str, options))
+
+    def test_of_wireproof_launch(self):
+        self.two_hosts(run(self.launch("--", HELLO)))
+
+    def test_of_mpirun(self):
+        need("mpirun.openmpi")
+        a, b = self.hosts
+        self.two_hosts(run(self.on(
+            0, "mpirun.openmpi", "--allow-run-as-root", "--mca", "plm_rsh_agent", self.ssh, "--mca", "oob_tcp_if_include",
+            "10.92.0.0/24", "--host", f"{a}:2,{b}:2", "-n", "4", HELLO)))
+
+    def test_a_rank_that_is_killed_is_lost_at_once_here_and_after_the_peer_timeout_there(self):
+        ended = run(self.launch("--keep-going", "--", TRAFFIC, "2", PEER_TIMEOUT))
+        self.assertEqual(ended.returncode, 137, ended.stdout + ended.stderr)
+        losses = self.losses(ended, 2)
+        self.check(losses)
+        self.assertEqual({rank: path for rank, (_, path) in losses.items()}, {0: ONE_HOST, 1: ONE_HOST, 3: SHM})
+
+    def test_the_interface_may_be_named(self):
+        self.ip("link", "add", "other", "netns", self.hosts[0], "type", "veth", "peer", "name", "other",
+                "netns", self.hosts[1])
+        for host, address in zip(self.hosts, ("10.93.0.1", "10.93.0.2")):
+            self.ip("-n", host, "address", "add", f"{address}/24", "dev", "other")
+            self.ip("-n", host, "link", "set", "other", "up")
+
+        def received():
+            shown = subprocess.run(["ip", "-n", self.hosts[0], "-j", "-s", "link", "show", "other"], check=True,
+                                   capture_output=True, text=True)
+            return json.loads(shown.stdout)[0]["stats64"]["rx"]["bytes"]
+        before = received()
+        self.two_hosts(run(self.launch("--", HELLO), {"WIREPROOF_INTERFACE": "other"}))
+        self.assertGreater(received() - before, 1000)
+        ended = run(self.launch("--", HELLO), {"WIREPROOF_INTERFACE": "no-such"})
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("WIREPROOF_INTERFACE", ended.stderr)
+        self.assertIn("no-such", ended.stderr)
+
+
+if __name__ == "__main__":
+    HELLO, TRAFFIC = (str(pathlib.Path(sys.argv.pop(1)).resolve()) for _ in range(2))
+    unittest.main()
