@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """One binary, examples/hello_job, under each launcher. Each rank greets each other rank, and says how their frames
 travel.
 
-usage: jobs_test.py HELLO_JOB TRAFFIC_RANK [unittest options]
+The environment names the programs: WIREPROOF, HELLO_JOB, TRAFFIC_RANK.
 """
 import json
 import os
@@ -15,6 +14,10 @@ import tempfile
 import time
 import unittest
 
+import slurm
+
+HELLO = os.environ["HELLO_JOB"]
+TRAFFIC = os.environ["TRAFFIC_RANK"]
 PATIENCE = 120
 GREETED = re.compile(r"rank (\d+) of (\d+) greeted rank (\d+): (.*)")
 SHM = "shared memory"
@@ -208,6 +211,36 @@ class TwoHosts(Dying):
         self.assertIn("no-such", ended.stderr)
 
 
+class SlurmJob(Dying):
+    """Two hosts of a Slurm cluster in namespaces, with two ranks each."""
+
+    @classmethod
+    def setUpClass(cls):
+        reason = slurm.why_not()
+        if reason:
+            raise unittest.SkipTest(reason)
+        cls.cluster = slurm.Cluster()
+        cls.addClassCleanup(cls.cluster.close)
+
+    def srun(self, *words):
+        clean = [word for name in os.environ if name.startswith(("PMI", "OMPI_", "SLURM_", "WIREPROOF_"))
+                 for word in ("-u", name)]
+        return self.cluster.run(0, ["env", *clean, f"SLURM_CONF={self.cluster.folder}/slurm.conf", "srun", "-N", 2, "-n", 4,
+                                    "--ntasks-per-node=2", *words])
+
+    def test_by_pmix(self):
+        self.two_hosts(self.srun("--mpi=pmix", HELLO))
+
+    def test_by_pmi2(self):
+        self.two_hosts(self.srun("--mpi=pmi2", HELLO))
+
+    def test_a_rank_that_is_killed(self):
+        ended = self.srun("--mpi=pmix", "--kill-on-bad-exit=0", TRAFFIC, 2, PEER_TIMEOUT)
+        self.assertNotEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        losses = self.losses(ended, 2)
+        self.check(losses)
+        self.assertEqual({rank: path for rank, (_, path) in losses.items()}, {0: ONE_HOST, 1: ONE_HOST, 3: SHM})
+
+
 if __name__ == "__main__":
-    HELLO, TRAFFIC = (str(pathlib.Path(sys.argv.pop(1)).resolve()) for _ in range(2))
     unittest.main()
