@@ -28,6 +28,20 @@ class Ended:
         return self.err.splitlines()
 
 
+def is_running(number):
+    try:
+        with open(f"/proc/{number}/stat", encoding="ascii", errors="replace") as stat:
+            # A container without an init process keeps the entries of orphans that have ended.
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def kill_if_there(number):
+    if is_running(number):
+        os.kill(number, signal.SIGKILL)
+
+
 class Case(unittest.TestCase):
     """A test with its own folder. Its commands end when it ends."""
 

@@ -1,9 +1,7 @@
 """What the tests of the launcher share: ranks whose processes are known, and a look whether they have ended."""
-import os
-import signal
 import time
 
-from command import PATIENCE, Case
+from command import PATIENCE, Case, is_running, kill_if_there
 
 # A rank that says its process number, and that of a child, and then sleeps.
 SLEEP = "sleep 1000 & echo $$ $!; wait"
@@ -23,19 +21,6 @@ def meet(rank, entry, token=token):
         with door.makefile("rb") as answer:
             return answer.read()
 """
-
-
-def is_running(number):
-    try:
-        with open(f"/proc/{number}/stat", encoding="ascii", errors="replace") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def kill_if_there(number):
-    if is_running(number):
-        os.kill(number, signal.SIGKILL)
 
 
 class LaunchCase(Case):

@@ -8,8 +8,8 @@ import sys
 import time
 import unittest
 
-from command import PATIENCE, WIREPROOF
-from launch_case import MEET, PLAIN, SLEEP, STUBBORN, LaunchCase, is_running, kill_if_there
+from command import PATIENCE, WIREPROOF, is_running, kill_if_there
+from launch_case import MEET, PLAIN, SLEEP, STUBBORN, LaunchCase
 
 SHOW = "import json, os; print(json.dumps(dict(os.environ)), flush=True)"
 # Joins its arguments with spaces and gives them to a shell, as ssh does. Its first argument is the host.

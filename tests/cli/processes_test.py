@@ -4,7 +4,7 @@ import signal
 import time
 import unittest
 
-from command import PATIENCE, Case, bytes_written, child_of, one_object
+from command import PATIENCE, Case, bytes_written, child_of, is_running, kill_if_there, one_object
 
 PEER_TIMEOUT = 1
 UNDER_WAY = 20_000  # bytes of the file that the receiver has written
@@ -104,20 +104,6 @@ class KillingEitherProcessEndsTheOther(Case):
 
 class KillingEitherEndOfALinkEndsTheOther(KillingEitherProcessEndsTheOther):
     PROTOCOL = "pcie"
-
-
-def is_running(number):
-    try:
-        with open(f"/proc/{number}/stat", encoding="ascii", errors="replace") as stat:
-            # A container without an init process keeps the entries of orphans that have ended.
-            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def kill_if_there(number):
-    if is_running(number):
-        os.kill(number, signal.SIGKILL)
 
 
 if __name__ == "__main__":

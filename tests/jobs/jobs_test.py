@@ -216,26 +216,16 @@ class SlurmJob(Dying):
 
     @classmethod
     def setUpClass(cls):
-        reason = slurm.why_not()
-        if reason:
-            raise unittest.SkipTest(reason)
-        cls.cluster = slurm.Cluster()
-        cls.addClassCleanup(cls.cluster.close)
-
-    def srun(self, *words):
-        clean = [word for name in os.environ if name.startswith(("PMI", "OMPI_", "SLURM_", "WIREPROOF_"))
-                 for word in ("-u", name)]
-        return self.cluster.run(0, ["env", *clean, f"SLURM_CONF={self.cluster.folder}/slurm.conf", "srun", "-N", 2, "-n", 4,
-                                    "--ntasks-per-node=2", *words])
+        cls.cluster = slurm.cluster_of(cls)
 
     def test_by_pmix(self):
-        self.two_hosts(self.srun("--mpi=pmix", HELLO))
+        self.two_hosts(self.cluster.srun("pmix", HELLO))
 
     def test_by_pmi2(self):
-        self.two_hosts(self.srun("--mpi=pmi2", HELLO))
+        self.two_hosts(self.cluster.srun("pmi2", HELLO))
 
     def test_a_rank_that_is_killed(self):
-        ended = self.srun("--mpi=pmix", "--kill-on-bad-exit=0", TRAFFIC, 2, PEER_TIMEOUT)
+        ended = self.cluster.srun("pmix", "--kill-on-bad-exit=0", TRAFFIC, 2, PEER_TIMEOUT)
         self.assertNotEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         losses = self.losses(ended, 2)
         self.check(losses)

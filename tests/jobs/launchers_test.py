@@ -131,21 +131,10 @@ class Slurm(JobCase):
 
     @classmethod
     def setUpClass(cls):
-        reason = slurm.why_not()
-        if reason:
-            raise unittest.SkipTest(reason)
-        cls.cluster = slurm.Cluster()
+        cls.cluster = slurm.cluster_of(cls)
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.cluster.close()
-
-    def srun(self, mpi, *words, nodes=2, tasks=4, **variables):
-        clean = [word for name in os.environ if name.startswith(("PMI", "OMPI_", "SLURM_", "WIREPROOF_"))
-                 for word in ("-u", name)]
-        start = ["env", *clean, f"SLURM_CONF={self.cluster.folder}/slurm.conf", "srun", f"--mpi={mpi}"]
-        place = ["-N", nodes, "-n", tasks, f"--ntasks-per-node={tasks // nodes}"]
-        return self.cluster.run(0, [*start, *place, *words], **variables)
+    def srun(self, *words, **options):
+        return self.cluster.srun(*words, **options)
 
     BOTH = {"address": ["10.77.0.1"] * 2 + ["10.77.0.2"] * 2, "shares": ["1100"] * 2 + ["0011"] * 2}
 

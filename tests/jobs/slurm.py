@@ -13,6 +13,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import unittest
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sinfo", "nsenter", "unshare", "ip")
 PLUGINS = "/usr/lib/x86_64-linux-gnu/slurm-wlm"
@@ -158,6 +159,13 @@ class Cluster:
         return subprocess.run([*self.hosts[host].enter(), *map(str, words)], env={**self.environment(), **variables},
                               capture_output=True, text=True, timeout=timeout, cwd=self.folder)
 
+    def srun(self, mpi, *words, nodes=2, tasks=4, **variables):
+        """Runs srun on the first host, without what another launcher may have set."""
+        clean = [word for name in os.environ if name.startswith(("PMI", "OMPI_", "SLURM_", "WIREPROOF_"))
+                 for word in ("-u", name)]
+        start = ["env", *clean, f"SLURM_CONF={self.folder}/slurm.conf", "srun", f"--mpi={mpi}"]
+        return self.run(0, [*start, "-N", nodes, "-n", tasks, f"--ntasks-per-node={tasks // nodes}", *words], **variables)
+
     def close(self):
         for process in reversed(self.processes):
             if process.poll() is None:
@@ -171,3 +179,13 @@ class Cluster:
         for host in self.hosts:
             host.process.stdout.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def cluster_of(test_case):
+    """A cluster for all tests of a class. It ends with them."""
+    reason = why_not()
+    if reason:
+        raise unittest.SkipTest(reason)
+    cluster = Cluster()
+    test_case.addClassCleanup(cluster.close)
+    return cluster
