@@ -35,7 +35,8 @@ int main() {
     });
 
     for (std::size_t peer = 0; peer < node->nodes(); ++peer) {
-        if (peer != node->self() && node->request(peer, greeting) != Status::ok) return 1;
+        if (peer == node->self()) continue;
+        while (node->request(peer, greeting) == Status::would_block) node->poll();
     }
     node->wait([&] {
         return lost || std::all_of(wanted.begin(), wanted.end(), [](int n) { return n == 0; });

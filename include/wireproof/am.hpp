@@ -27,8 +27,8 @@ namespace wireproof::am {
 using wireproof::Result;
 
 /// One node of a job. A peer is another node of the job. The number of a node is its index in
-/// Options::peers. Calls take the number of a peer. If no peer has this number, the call returns
-/// no_such_peer or a failure, and counters() returns only zeros.
+/// Options::peers, or its rank (see join()). Calls take the number of a peer. If no peer has this
+/// number, the call returns no_such_peer or a failure, and counters() returns only zeros.
 ///
 /// Threads: one thread at a time may call an Endpoint. This need not be the thread that opened it.
 /// Different threads may use different Endpoints at the same time. Any thread may call wake(). If
@@ -78,8 +78,8 @@ using wireproof::Result;
 /// with one line on standard error.
 ///
 /// fork: in a child process the Endpoint is closed. The socket and the rings in shared memory
-/// belong to the parent. The child may destroy the Endpoint or exit: no callback runs then. If the
-/// job is on shared memory, the parent and the child share the memory of allocate(), and nothing
+/// belong to the parent. The child may destroy the Endpoint or exit: no callback runs then. If a
+/// peer is on shared memory, the parent and the child share the memory of allocate(), and nothing
 /// else. A child that was forked inside a handler must not return from the handler: it must call
 /// exec() or exit().
 class WIREPROOF_EXPORT Endpoint {
@@ -91,18 +91,22 @@ public:
 
     /// Opens this process as a node of the job that a launcher started: mpirun or srun (by PMIx or
     /// PMI2), `wireproof launch`, or any launcher that sets environment variables (docs/jobs.md).
-    /// The call finds the number of this node and the addresses of all nodes, and fills in
-    /// Options::peers, self and job, which must not be set. It blocks until all processes of the
-    /// job have called join(), at most for `limit`. The processes exchange data only inside this
-    /// call; later the launcher is not needed.
+    /// The number of the node is the rank of the process. The call finds the addresses of all
+    /// nodes, so Options::peers, self and job must not be set. It blocks until all processes of the
+    /// job have called join(), at most for `limit`, and as long as the launcher's own library takes
+    /// to begin and to end. If WIREPROOF_PEERS names the addresses, it does not wait. A process
+    /// calls it once.
     ///
-    /// Two nodes share memory if they can show it to each other: they are in one network namespace
-    /// and belong to one user. All other pairs are on UDP. PeerCounters::path says which. The
-    /// address of this node is that of the network interface that leads to the others, or of the
-    /// interface that the environment variable WIREPROOF_INTERFACE names. If some pairs share
-    /// memory and others do not, then Endpoint::message_max() is that of UDP, and
-    /// Options::active_peers holds for each of the two kinds of peers. Failure: error() names each
-    /// way to a launcher and what is missing there, or the process or option that is wrong.
+    /// Two nodes share memory if each has shown the other that it can: they are in one network
+    /// namespace and belong to one user. At most 256 nodes of a host share memory, and fewer if a
+    /// process may have few descriptors. All other pairs are on UDP, and so are all pairs of
+    /// WIREPROOF_PEERS. PeerCounters::path says which. The address of this node is that of the
+    /// network interface that leads to the others, or of the interface that the environment
+    /// variable WIREPROOF_INTERFACE names. message_max() is the same wherever the processes run.
+    /// Options::active_peers holds for peers that share memory, and again for the others.
+    ///
+    /// Failure: error() names each way to a launcher and what is missing there, the option that is
+    /// wrong, or the process that failed.
     [[nodiscard]] static Result<Endpoint> join(
         const Options& options = {}, std::chrono::milliseconds limit = std::chrono::minutes(1));
     /// As join(), for a process in which several threads use Active Messages. It returns an

@@ -252,7 +252,8 @@ struct PeerCounters {
         udp,
         shared_memory,
         // On UDP, although Endpoint::join() found that the peer runs on the same host: it is in
-        // another network namespace, or belongs to another user.
+        // another network namespace or belongs to another user, or too many nodes of the host would
+        // share memory.
         udp_on_one_host,
     };
     Path path = Path::udp;

@@ -9,6 +9,7 @@ import time
 import unittest
 
 import slurm
+from clean import MPIRUN, clean_environment
 
 JOB_RANK = os.environ["JOB_RANK"]
 WIREPROOF = os.environ.get("WIREPROOF", "")
@@ -18,8 +19,7 @@ PLACE = re.compile(r"place (.+) (\d+)/(\d+) ([0-9a-f]{16})")
 class JobCase(unittest.TestCase):
     def setUp(self):
         # The tests may run in a job of some launcher themselves.
-        self.environment = {name: value for name, value in os.environ.items()
-                            if not name.startswith(("PMI", "OMPI_", "SLURM_", "WIREPROOF_", "PRTE_"))}
+        self.environment = clean_environment()
 
     def run_command(self, *words, timeout=120, **variables):
         return subprocess.run([str(word) for word in words], env={**self.environment, **variables}, timeout=timeout,
@@ -55,15 +55,13 @@ def free_address(host="127.0.0.1"):
 
 
 class MpiRun(JobCase):
-    # As root and on fewer processors than ranks, and with no traffic to other hosts.
-    START = ("mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "oob_tcp_if_include", "lo")
 
     def setUp(self):
         super().setUp()
         self.assertIsNotNone(shutil.which("mpirun"), "mpirun is not installed")
 
     def mpirun(self, ranks, *words, **variables):
-        return self.run_command(*self.START, "-n", ranks, JOB_RANK, *words, **variables)
+        return self.run_command(*MPIRUN, "-n", ranks, JOB_RANK, *words, **variables)
 
     def test_four_ranks_meet(self):
         ended = self.mpirun(4, "--rounds", 3)
@@ -89,7 +87,7 @@ class MpiRun(JobCase):
 
     def test_without_pmix_the_ranks_meet_at_an_address(self):
         unset = ("env", "-u", "PMIX_NAMESPACE", "-u", "PMIX_RANK")
-        start = [*self.START, "-n", 3, *unset, JOB_RANK]
+        start = [*MPIRUN, "-n", 3, *unset, JOB_RANK]
         self.expect_errors(self.run_command(*start), "OMPI_COMM_WORLD_SIZE is set, but WIREPROOF_RENDEZVOUS is not")
         ended = self.run_command(*start, "--rounds", 3, WIREPROOF_RENDEZVOUS=free_address())
         self.expect_job(ended, "Open MPI", 3, exchanged=["3"] * 3, shares=["111"] * 3)

@@ -15,6 +15,8 @@ import tempfile
 import time
 import unittest
 
+from clean import clean_environment
+
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sinfo", "nsenter", "unshare", "ip")
 PLUGINS = "/usr/lib/x86_64-linux-gnu/slurm-wlm"
 
@@ -161,8 +163,7 @@ class Cluster:
 
     def srun(self, mpi, *words, nodes=2, tasks=4, **variables):
         """Runs srun on the first host, without what another launcher may have set."""
-        clean = [word for name in os.environ if name.startswith(("PMI", "OMPI_", "SLURM_", "WIREPROOF_"))
-                 for word in ("-u", name)]
+        clean = [word for name in os.environ.keys() - clean_environment().keys() for word in ("-u", name)]
         start = ["env", *clean, f"SLURM_CONF={self.folder}/slurm.conf", "srun", f"--mpi={mpi}"]
         return self.run(0, [*start, "-N", nodes, "-n", tasks, f"--ntasks-per-node={tasks // nodes}", *words], **variables)
 

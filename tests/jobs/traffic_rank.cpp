@@ -25,7 +25,7 @@ int main(int count, char** arguments) {
     }
     constexpr std::uint16_t ask = 1;
     constexpr std::uint16_t answer = 2;
-    std::vector<Clock::time_point> heard(node->nodes());
+    std::vector<Clock::time_point> heard(node->nodes(), Clock::now());
     std::vector<unsigned> answers(node->nodes());
     bool lost = false;
     node->handle(ask, [](const Message& m) { m.reply(answer); });
@@ -36,8 +36,12 @@ int main(int count, char** arguments) {
     node->on_peer_lost([&](const PeerLost& peer) {
         const auto silence = Clock::now() - heard[peer.peer];
         const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silence).count();
-        std::printf("rank %zu lost rank %zu after %lld ms: %s\n", node->self(), peer.peer,
-                    static_cast<long long>(ms), name_of(node->counters(peer.peer).path).data());
+        const char* const why = peer.why == PeerLost::Why::gone     ? "gone"
+                                : peer.why == PeerLost::Why::silent ? "silent"
+                                                                    : "otherwise";
+        std::printf("rank %zu lost rank %zu after %lld ms: %s, %s\n", node->self(), peer.peer,
+                    static_cast<long long>(ms), why,
+                    name_of(node->counters(peer.peer).path).data());
         std::fflush(stdout);
         lost = lost || peer.peer == dies;
     });

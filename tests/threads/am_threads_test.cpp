@@ -93,12 +93,22 @@ TEST_P(AmThreads, HandAnEndpointOn) {
 TEST_P(AmThreads, WakeAnotherThreadThatWaits) {
     const Options options = options_on(GetParam());
     Endpoint sleeper = open(options, 0);
+    std::atomic<bool> waits = false;
     std::atomic<bool> woken = false;
     std::thread waker([&] {
+        while (!waits) std::this_thread::yield();
+        std::this_thread::sleep_for(milliseconds(50));  // the other now sleeps
         woken = true;
         sleeper.wake();
     });
-    EXPECT_TRUE(sleeper.wait([&] { return woken.load(); }, patience));
+    const auto begun = Clock::now();
+    EXPECT_TRUE(sleeper.wait(
+        [&] {
+            waits = true;
+            return woken.load();
+        },
+        2 * patience));
+    EXPECT_LT(Clock::now() - begun, patience) << "without the wake, the wait lasts to its limit";
     waker.join();
 }
 

@@ -43,18 +43,20 @@ std::optional<RxFrame> SplitWire::receive(Instant now) {
     if (auto frame = near_.receive(now)) return frame;
     if (now < far_look_at_) return std::nullopt;
     asking_far_ = true;
-    far_gave_ = false;
+    far_gave_ = 0;
     return receive_far(now);
 }
 
 std::optional<RxFrame> SplitWire::receive_far(Instant now) {
-    last_ = &far_;
-    if (auto frame = far_.receive(now)) {
-        far_gave_ = true;
-        return frame;
+    if (far_gave_ < far_frames_most) {
+        last_ = &far_;
+        if (auto frame = far_.receive(now)) {
+            ++far_gave_;
+            return frame;
+        }
     }
     asking_far_ = false;
-    if (!far_gave_) far_look_at_ = now + far_look_every;
+    if (far_gave_ == 0) far_look_at_ = now + far_look_every;
     return std::nullopt;
 }
 

@@ -17,6 +17,10 @@ public:
     /// call in vain costs as much as several messages on the near one.
     static constexpr Duration far_look_every = Duration::microseconds(2);
 
+    /// After this many frames of the far wire, the near one is asked again: a flood of far frames
+    /// must not keep a node from its near peers.
+    static constexpr std::size_t far_frames_most = 256;
+
     /// `near_peers` says for each number whether the peer is on the near wire. Both wires number
     /// their peers alike. Failure: the process may have no more descriptors.
     static Expected<SplitWire> make(AnyWire near, AnyWire far, std::vector<bool> near_peers);
@@ -89,7 +93,7 @@ private:
     int both_;                // readable when either wire has something
     AnyWire* last_ = &near_;  // of the frame that was received last
     bool asking_far_ = false;
-    bool far_gave_ = false;  // a frame, since it was asked first in this turn
+    std::size_t far_gave_ = 0;  // frames, since it was asked first in this turn
     Instant far_look_at_{};
 };
 

@@ -138,6 +138,13 @@ TEST_F(TwoWires, AsksTheFarWireInEachTurnWhileItHasFrames) {
     }
 }
 
+TEST_F(TwoWires, AFloodOfFarFramesDoesNotHideNearOnes) {
+    far.frames = 1'000'000;
+    for (std::size_t i = 0; i < SplitWire::far_frames_most; ++i) ASSERT_EQ(next(), "far");
+    near.frames = 1;
+    EXPECT_EQ(take(3), "none near far ");
+}
+
 TEST_F(TwoWires, FollowingFramesAreThoseOfTheLastFrame) {
     near.frames = far.frames = 1;
     EXPECT_EQ(next(), "near");

@@ -2,16 +2,24 @@
 //
 // The ranks exchange entries twice. The first entry says on which host the rank runs, so that each
 // rank chooses its own address. The second says at which addresses its sockets listen, and which
-// ranks of its host it reaches. A rank has a node for each of its threads.
+// ranks of its host it reaches. A third exchange ends the meeting: all nodes are open. A rank that
+// fails puts its error in place of its entry, so that no rank waits for it. A rank has a node for
+// each of its threads.
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cinttypes>
 #include <cstdio>
 #include <system_error>
 #include <utility>
 
+#include "wireproof/base/random.hpp"
 #include "wireproof/front/am/endpoint_inside.hpp"
 #include "wireproof/front/am/job_paths.hpp"
 #include "wireproof/front/am/opened_wires.hpp"
+#include "wireproof/host/job/deadline.hpp"
 #include "wireproof/host/job/host_facts.hpp"
 #include "wireproof/host/job/job_board.hpp"
 #include "wireproof/host/job/sharing_proof.hpp"
@@ -22,20 +30,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The time that is left of a limit.
-class Patience {
-public:
-    explicit Patience(milliseconds limit) : end_(clock_.now() + host::duration_of(limit)) {}
-    milliseconds left() const {
-        return std::max(milliseconds(1),
-                        milliseconds((end_ - clock_.now()).nanoseconds() / 1'000'000));
-    }
-
-private:
-    host::SteadyClock clock_;
-    Instant end_;
-};
-
 tl::unexpected<Error> of_rank(std::size_t rank, const Error& error) {
     return unexpected("rank " + std::to_string(rank) + ": " + error.message);
 }
@@ -43,11 +37,13 @@ tl::unexpected<Error> of_rank(std::size_t rank, const Error& error) {
 /// Exchanges a text, and reads those of all ranks. `read` makes an Expected<T> of a text.
 template <class T, class Read>
 Expected<std::vector<T>> exchange(host::JobBoard& board, const std::string& text,
-                                  const Patience& patience, Read&& read) {
-    const auto texts = board.exchange(text, patience.left());
+                                  const host::Deadline& deadline, Read&& read) {
+    const auto texts = board.exchange(text, deadline.left());
     if (!texts) return tl::unexpected(texts.error());
     std::vector<T> all;
     for (std::size_t rank = 0; rank < texts->size(); ++rank) {
+        const std::string failure = failure_in((*texts)[rank]);
+        if (!failure.empty()) return of_rank(rank, Error{failure});
         Expected<T> one = read((*texts)[rank]);
         if (!one) return of_rank(rank, one.error());
         all.push_back(std::move(*one));
@@ -59,10 +55,24 @@ std::string with_port_0(const std::string& host) {
     return host.find(':') == host.npos ? host + ":0" : '[' + host + "]:0";
 }
 
+/// The number in the names of sockets. Each user of the host can read these names, so they do not
+/// tell the number of the job.
+std::uint64_t public_number_of(std::uint64_t job) {
+    return mix64(job ^ 0x6A6F62);
+}
+
 std::string shm_name_of(std::uint64_t job) {
     std::array<char, 24> name{};
-    std::snprintf(name.data(), name.size(), "job-%016" PRIx64, job);
+    std::snprintf(name.data(), name.size(), "job-%016" PRIx64, public_number_of(job));
     return name.data();
+}
+
+/// How many descriptors this process has for shared memory. The rest is for the program.
+std::size_t free_descriptors() {
+    constexpr rlim_t of_the_program = 256;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= of_the_program) return 0;
+    return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur - of_the_program, 1 << 20));
 }
 
 /// What the ranks of a job have told each other.
@@ -71,17 +81,21 @@ struct Meeting {
     std::vector<RankEntry> entries;      // by rank
 };
 
-std::vector<std::size_t> reached_from(const host::JobPlace& place, const host::SharingProof& proof,
+/// Without a proof, this rank is on UDP with all others.
+std::vector<std::size_t> reached_from(const host::JobPlace& place,
+                                      const Expected<host::SharingProof>& proof,
                                       const std::vector<host::HostFacts>& hosts) {
     std::vector<std::size_t> reached;
+    if (!proof) return reached;
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
         const bool may_share = rank != place.rank && hosts[rank].key == hosts[place.rank].key;
-        if (may_share && proof.reaches(rank)) reached.push_back(rank);
+        if (may_share && proof->reaches(rank)) reached.push_back(rank);
     }
     return reached;
 }
 
-/// The configuration of the connections to nodes that share memory, beside others.
+/// The configuration of the connections to nodes that share memory. The longest message is the same
+/// as that to other nodes, wherever the ranks run.
 Config near_config(const ReadOptions& read, milliseconds peer_timeout) {
     Config config = Config::shared_memory();
     config.node = read.config.node;
@@ -91,6 +105,16 @@ Config near_config(const ReadOptions& read, milliseconds peer_timeout) {
     config.give_up_after(host::duration_of(peer_timeout));
     return config;
 }
+
+/// The last text of a rank whose nodes are open.
+constexpr std::string_view joined_text = "joined";
+
+Expected<std::string> read_end(const std::string& text) {
+    if (text == joined_text) return text;
+    return unexpected("\"" + text.substr(0, 80) + "\" is no end of a rank");
+}
+
+constexpr std::size_t nodes_max = std::size_t{1} << 16;
 
 /// A node of this process whose socket is open.
 struct OwnNode {
@@ -104,7 +128,7 @@ struct OwnNode {
 class Endpoint::Joining {
 public:
     Joining(const Options& options, std::size_t threads, milliseconds limit)
-        : options_(options), threads_(threads), patience_(limit) {}
+        : options_(options), threads_(threads), deadline_(limit) {}
 
     Result<std::vector<Endpoint>> join() {
         using Joined = Result<std::vector<Endpoint>>;
@@ -112,14 +136,31 @@ public:
             return Joined::failure("join() itself finds peers, self and job: set none of them");
         }
         if (threads_ == 0) return Joined::failure("0 threads have no Endpoint");
-        const auto board = host::find_job(patience_.left());
+        Options alone = options_;
+        alone.peers = {"127.0.0.1:0"};
+        if (const auto read = read_options(alone); !read) {
+            return Joined::failure(read.error().message);
+        }
+        static std::atomic_flag joined = ATOMIC_FLAG_INIT;
+        if (joined.test_and_set()) {
+            return Joined::failure("a process joins its job once, and this one did so before");
+        }
+        const auto board = host::find_job(deadline_.left());
         if (!board) return Joined::failure(board.error().message);
         place_ = (*board)->place();
         if (const auto& known = (*board)->addresses(); !known.empty()) return open_at(known);
+        if (threads_ > nodes_max / place_.size) {
+            return Joined::failure(std::to_string(place_.size) + " processes of " +
+                                   std::to_string(threads_) +
+                                   " threads are more nodes than 16 bits can number");
+        }
         if (place_.size * threads_ == 1) return open_at({"127.0.0.1:0"});
-        auto joined =
-            meet(**board).and_then([this](const Meeting& meeting) { return open(meeting); });
-        return joined ? Joined(*std::move(joined)) : Joined::failure(joined.error().message);
+        auto all = meet(**board).and_then([this](const Meeting& meeting) { return open(meeting); });
+        if (!met_) return Joined::failure(all.error().message);
+        const std::string end = all ? std::string(joined_text) : failed_rank(all.error().message);
+        const auto ends = exchange<std::string>(**board, end, deadline_, read_end);
+        if (!all) return Joined::failure(all.error().message);
+        return ends ? Joined(*std::move(all)) : Joined::failure(ends.error().message);
     }
 
 private:
@@ -152,26 +193,30 @@ private:
 
     Expected<Meeting> meet(host::JobBoard& board) {
         const auto own = host::HostFacts::of_this_host();
+        const auto proof = host::SharingProof::listen(public_number_of(place_.job), place_.rank);
+        const auto hosts = exchange<host::HostFacts>(
+            board, own ? own->to_text() : failed_rank(own.error().message), deadline_,
+            host::HostFacts::parse);
         if (!own) return tl::unexpected(own.error());
-        const auto proof = host::SharingProof::listen(place_.job, place_.rank);
-        if (!proof) return tl::unexpected(proof.error());
-        const auto hosts =
-            exchange<host::HostFacts>(board, own->to_text(), patience_, host::HostFacts::parse);
         if (!hosts) return tl::unexpected(hosts.error());
-        const auto address = host::own_address_to(*own, *hosts);
-        if (!address) return tl::unexpected(address.error());
-        if (const auto opened = open_sockets(with_port_0(*address)); !opened) {
-            return tl::unexpected(opened.error());
-        }
-        RankEntry entry{.addresses = {}, .reached = reached_from(place_, *proof, *hosts)};
+        const auto opened =
+            host::own_address_to(*own, *hosts).and_then([this](const std::string& address) {
+                return open_sockets(with_port_0(address));
+            });
+        RankEntry entry{.addresses = {},
+                        .descriptors = free_descriptors(),
+                        .reached = reached_from(place_, proof, *hosts)};
         for (const OwnNode& node : own_) {
             entry.addresses.push_back(node.udp.socket().local_address().to_string());
         }
+        const std::string text = opened ? entry.to_text() : failed_rank(opened.error().message);
         const auto entries =
-            exchange<RankEntry>(board, entry.to_text(), patience_, [this](const std::string& text) {
-                return RankEntry::parse(text, place_.size, threads_);
+            exchange<RankEntry>(board, text, deadline_, [this](const std::string& of_rank) {
+                return RankEntry::parse(of_rank, place_.size, threads_);
             });
+        if (!opened) return tl::unexpected(opened.error());
         if (!entries) return tl::unexpected(entries.error());
+        met_ = true;
         return Meeting{*hosts, *entries};
     }
 
@@ -184,6 +229,8 @@ private:
             auto read = read_options(options);
             if (!read) return tl::unexpected(read.error());
             if (read->config.seed == 0) read->config.seed = random_seed();
+            read->config.message_max =
+                std::min(read->config.message_max, Config::shared_memory().message_max);
             auto udp = open_udp(*read, congestion_of(*read, options));
             if (!udp) return tl::unexpected(udp.error());
             own_.push_back({*std::move(read), *std::move(udp)});
@@ -228,18 +275,15 @@ private:
         ReadOptions& read = own.read;
         const std::size_t self = read.config.node;
         const auto near_count = std::count(sharing.begin(), sharing.end(), true);
-        if (static_cast<std::size_t>(near_count) + 1 == nodes()) {
-            const std::vector<std::string> on_shm(nodes(), "shm:" + shm_name_of(place_.job));
-            auto opened = open_as(options_of(self, on_shm));
-            if (!opened) return unexpected(opened.error());
-            return std::move(opened->inside_);
-        }
         for (std::size_t node = 0; node < nodes(); ++node) {
             if (node == self || sharing[node]) continue;
             const std::string& there = meeting.entries[node / threads_].addresses[node % threads_];
-            const auto set = Address::parse(there).and_then([&](const Address& address) {
-                return own.udp.socket().set_peer(PeerId(node), address);
-            });
+            const auto set =
+                Address::parse(there).and_then([&](const Address& address) -> Expected<void> {
+                    const auto why = address.why_no_peer();
+                    if (!why.empty()) return unexpected(there + " " + std::string(why));
+                    return own.udp.socket().set_peer(PeerId(node), address);
+                });
             if (!set) return of_rank(node / threads_, set.error());
         }
         const auto congestion = congestion_of(read, options_of(self, {}));
@@ -253,6 +297,13 @@ private:
         members[self] = true;
         auto shm = open_shm(read, nodes(), near.config.packet_max, std::move(members));
         if (!shm) return tl::unexpected(shm.error());
+        if (static_cast<std::size_t>(near_count) + 1 == nodes()) {
+            const std::vector<Congestion> alone(nodes(), Congestion::off);
+            auto inside = std::make_unique<Inside>(*std::move(shm), near.config, alone,
+                                                   options_.active_peers);
+            inside->shm_name = "shm:" + read.shm_name;
+            return inside;
+        }
         auto wire = host::SplitWire::make(*std::move(shm), own.udp.wire(), sharing);
         if (!wire) return tl::unexpected(wire.error());
         return std::make_unique<Inside>(std::move(own.udp), *std::move(wire), read.config,
@@ -261,9 +312,10 @@ private:
 
     Options options_;
     std::size_t threads_;
-    Patience patience_;
+    host::Deadline deadline_;
     host::JobPlace place_;
     std::vector<OwnNode> own_;
+    bool met_ = false;  // each rank has told the others how it is reached
 };
 
 Result<std::vector<Endpoint>> Endpoint::join_threads(std::size_t threads, const Options& options,

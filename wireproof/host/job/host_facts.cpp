@@ -60,8 +60,10 @@ Expected<std::vector<std::string>> addresses_of(const std::string& only) {
     std::vector<std::string> addresses;
     for (const sa_family_t family : {sa_family_t{AF_INET}, sa_family_t{AF_INET6}}) {
         for (const OwnAddress& one : *interfaces) {
-            const bool wanted = only.empty() ? !one.host.is_loopback() : one.interface == only;
-            if (!wanted || one.host.family != family || !one.host.can_be_named()) continue;
+            const bool wanted = only.empty() || one.interface == only;
+            if (!wanted || one.host.is_loopback() || one.host.family != family ||
+                !one.host.can_be_named())
+                continue;
             if (addresses.size() < HostFacts::addresses_max) addresses.push_back(one.host.text());
         }
     }
@@ -116,7 +118,7 @@ Expected<HostFacts> HostFacts::parse(std::string_view text) {
     }
     for (std::size_t i = 2; i < words.size(); ++i) {
         const auto host = IpHost::parse(words[i]);
-        if (!host || !host->can_be_named()) {
+        if (!host || !host->can_be_named() || host->is_loopback()) {
             return unexpected("a text about a host has a bad address");
         }
         facts.addresses.push_back(host->text());

@@ -38,7 +38,8 @@ struct HostFacts {
 };
 
 /// The address of this host at which the others reach it. It is one of own.addresses, or
-/// "127.0.0.1" if all others are in this network namespace. The function asks the kernel which own
+/// "127.0.0.1" if all others are in this network namespace and WIREPROOF_INTERFACE is not set. All
+/// ranks choose addresses of one version of IP. The function asks the kernel which own
 /// address it uses for packets to each of the others; it sends nothing. The address that fits most
 /// of the others is chosen, a common subnet counts more than a route through a router.
 Expected<std::string> own_address_to(const HostFacts& own, std::span<const HostFacts> others);

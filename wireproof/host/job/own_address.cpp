@@ -37,16 +37,45 @@ std::map<std::string, Path> paths_to(const HostFacts& other, const HostFacts& ow
     return paths;
 }
 
+bool has_family(const HostFacts& host, bool ipv6) {
+    return std::any_of(host.addresses.begin(), host.addresses.end(),
+                       [&](const std::string& one) { return (one.find(':') != one.npos) == ipv6; });
+}
+
+/// All ranks of a job use one version of IP. All of them find the same one: IPv4 if each host has
+/// an address of it.
+Expected<bool> is_ipv6(const HostFacts& own, std::span<const HostFacts> others) {
+    for (const bool ipv6 : {false, true}) {
+        const bool all = has_family(own, ipv6) &&
+                         std::all_of(others.begin(), others.end(),
+                                     [&](const auto& one) { return has_family(one, ipv6); });
+        if (all) return ipv6;
+    }
+    return unexpected("no version of IP has an address at each host of the job");
+}
+
+HostFacts only_family(HostFacts host, bool ipv6) {
+    std::erase_if(host.addresses,
+                  [&](const std::string& one) { return (one.find(':') != one.npos) != ipv6; });
+    return host;
+}
+
 }  // namespace
 
-Expected<std::string> own_address_to(const HostFacts& own, std::span<const HostFacts> others) {
+Expected<std::string> own_address_to(const HostFacts& every, std::span<const HostFacts> others) {
     std::vector<HostFacts> far;
     std::copy_if(others.begin(), others.end(), std::back_inserter(far),
-                 [&](const HostFacts& other) { return !own.same_network(other); });
-    if (far.empty()) return "127.0.0.1";
-    if (own.addresses.empty()) {
+                 [&](const HostFacts& other) { return !every.same_network(other); });
+    if (every.addresses.empty() && !far.empty()) {
         return unexpected("this host has no address that other hosts can use");
     }
+    if (far.empty()) {
+        return is_set("WIREPROOF_INTERFACE") ? every.addresses.front() : std::string("127.0.0.1");
+    }
+    const auto ipv6 = is_ipv6(every, others);
+    if (!ipv6) return tl::unexpected(ipv6.error());
+    const HostFacts own = only_family(every, *ipv6);
+    for (HostFacts& host : far) host = only_family(std::move(host), *ipv6);
     const auto interfaces = own_interfaces();
     if (!interfaces) return tl::unexpected(interfaces.error());
     std::map<std::string, Fit> fits;

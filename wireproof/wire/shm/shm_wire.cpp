@@ -121,7 +121,7 @@ bool ShmWire::something_came() {
 
 bool ShmWire::prepare_to_sleep() {
     flush(now_);
-    const bool all_are_there = receiving_.size() + 1 == member_count();
+    const bool all_are_there = receiving_.size() + 1 == members_;
     // Something that is already in a socket would only wake this node at once.
     if (!config_.sleeps_often || !all_are_there) look();
     if (something_came()) return false;

@@ -13,7 +13,6 @@
 // Only one thread may use a wire. A forked child must not use its parent's wire: see adopt.
 #pragma once
 
-#include <algorithm>
 #include <list>
 #include <memory>
 #include <optional>
@@ -215,11 +214,6 @@ private:
     static bool is_member(const Config& config, std::size_t node) {
         return config.members.empty() || config.members[node];
     }
-    std::size_t member_count() const {
-        if (config_.members.empty()) return config_.nodes;
-        return static_cast<std::size_t>(
-            std::count(config_.members.begin(), config_.members.end(), true));
-    }
     void look();
     void look_at(std::uint64_t tag);
     void watch(int handle, std::uint64_t tag);
@@ -252,6 +246,8 @@ private:
     std::unique_ptr<ShmLanes> lanes_;
     std::unique_ptr<Nonce> nonce_;
     std::vector<ShmPeer> peers_;       // by number; one place is this node's own
+    std::vector<std::size_t> called_;  // the members that this node calls
+    std::size_t members_ = 0;          // this node included
     std::vector<ShmPeer*> receiving_;  // living or ending
     std::size_t taken_in_turn_ = 0;
     // turn_ is between the two counts. If they were side by side, both would be read with one load,

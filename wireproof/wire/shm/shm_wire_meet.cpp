@@ -83,6 +83,8 @@ ShmWire::ShmWire(const Config& config)
         peer.number = i;
         peer.side = config.node < i ? 0 : 1;
         peer.we_call = i < config.node && is_member(config, i);
+        if (peer.we_call) called_.push_back(i);
+        if (is_member(config, i)) ++members_;
         peer.patience = first_patience;
         peer.lane.lanes_ = lanes_.get();
         peer.lane.capabilities_ = {
@@ -283,8 +285,9 @@ void ShmWire::welcome(ShmPeer& peer) {
 void ShmWire::call_the_absent(Instant now) {
     next_call_ = never;
     if (!meeting_) return;
-    for (ShmPeer& peer : peers_) {
-        if (!peer.we_call || peer.state != ShmPeer::State::absent) continue;
+    for (const std::size_t number : called_) {
+        ShmPeer& peer = peers_[number];
+        if (peer.state != ShmPeer::State::absent) continue;
         if (now >= peer.call_at && call(peer)) continue;
         if (now >= peer.call_at) call_later(peer);
         next_call_ = std::min(next_call_, peer.call_at);
