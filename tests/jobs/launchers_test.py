@@ -95,7 +95,7 @@ class MpiRun(JobCase):
 
 class Launch(JobCase):
     def test_in_a_job_of_mpirun_makes_a_job_of_its_own(self):
-        ended = self.run_command(*MpiRun.START, "-n", 1, WIREPROOF, "launch", "-n", 3, "--", JOB_RANK)
+        ended = self.run_command(*MPIRUN, "-n", 1, WIREPROOF, "launch", "-n", 3, "--", JOB_RANK)
         self.expect_job(ended, "wireproof launch", 3)
 
     def test_ranks_meet(self):

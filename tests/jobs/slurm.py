@@ -6,7 +6,6 @@ process that waits; Cluster.run starts commands in that of a host.
 """
 import os
 import pathlib
-import pwd
 import secrets
 import shutil
 import signal
@@ -17,8 +16,9 @@ import unittest
 
 from clean import clean_environment
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sinfo", "nsenter", "unshare", "ip")
-PLUGINS = "/usr/lib/x86_64-linux-gnu/slurm-wlm"
+# A process with this in front ends when the test ends, even if the test is killed.
+TIED = ("setpriv", "--pdeathsig", "KILL")
+PROGRAMS = ("setpriv", "munged", "slurmctld", "slurmd", "srun", "sinfo", "nsenter", "unshare", "ip")
 
 CONFIGURATION = """
 ClusterName=test
@@ -73,7 +73,7 @@ class Host:
     def __init__(self, name):
         # The process prints a line when it is in its namespaces.
         self.process = subprocess.Popen(
-            ["unshare", "-n", "-u", "sh", "-c", f"hostname {name}; ip link set lo up; echo; exec sleep infinity"],
+            [*TIED, "unshare", "-n", "-u", "sh", "-c", f"hostname {name}; ip link set lo up; echo; exec sleep infinity"],
             stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
         self.process.stdout.readline()
         self.name = name
@@ -132,9 +132,9 @@ class Cluster:
                     PATH=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
     def _spawn(self, host, *words):
-        log = open(self.folder / f"{pathlib.Path(words[0]).name}.{host.name}.out", "wb")
-        self.processes.append(subprocess.Popen([*host.enter(), *words], env=self.environment(), stdout=log,
-                                               stderr=log, stdin=subprocess.DEVNULL, start_new_session=True))
+        with open(self.folder / f"{words[0]}.{host.name}.out", "wb") as log:
+            self.processes.append(subprocess.Popen([*host.enter(), *TIED, *words], env=self.environment(), stdout=log,
+                                                   stderr=log, stdin=subprocess.DEVNULL, start_new_session=True))
 
     def _start(self):
         first = self.hosts[0]

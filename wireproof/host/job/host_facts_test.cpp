@@ -37,18 +37,21 @@ int in_network(const std::vector<std::string>& commands, Body&& body) {
 /// Two networks, a default route in the first, and a network of containers.
 const std::vector<std::string> two_networks{
     "link set lo up",
-    "link add one type dummy",
-    "link add two type dummy",
-    "link add bridge type dummy",
-    "link add off type dummy",
+    "link add one type veth peer name one_end",
+    "link add two type veth peer name two_end",
+    "link add bridge type veth peer name bridge_end",
+    "link add off type veth peer name off_end",
     "addr add 10.1.0.5/24 dev one",
     "addr add 10.2.0.5/24 dev two",
     "addr add fd00:2::5/64 dev two nodad",
     "addr add 172.17.0.1/16 dev bridge",
     "addr add 10.3.0.5/24 dev off",
     "link set one up",
+    "link set one_end up",
     "link set two up",
+    "link set two_end up",
     "link set bridge up",
+    "link set bridge_end up",
     "route add default via 10.1.0.1",
 };
 

@@ -107,7 +107,7 @@ TEST(RendezvousTable, BadInputIsRefusedInOneLineAndDisturbsNobody) {
     service.put(5, 0, "again");
     EXPECT_EQ(service.reply_to(5), "no rank 0 is here already\n");
     service.put(6, 1, std::string(rendezvous_entry_max + 1, 'x'));
-    EXPECT_EQ(service.reply_to(6), "no the entry has more than 4096 bytes\n");
+    EXPECT_EQ(service.reply_to(6), "no the entry has more than 65536 bytes\n");
     service.open(7);
     service.send(7, "GET / HTTP/1.1\r\n\r\n");
     EXPECT_EQ(service.reply_to(7), "no this is no request of version 1\n");
@@ -153,7 +153,7 @@ TEST(RendezvousTable, AConnectionWithoutAnEntryIsRefusedInTime) {
     service.put(1, 0, "zero");
     service.open(2);
     service.open(3, start + Duration::milliseconds(1));
-    service.send(2, "wireproof-rendezvous 1 secret 1 3\non");
+    service.send(2, "wireproof-rendezvous 1 secret 1 0 3\non");
     const Instant due = start + RendezvousTable::patience;
     EXPECT_EQ(service.table.next_deadline(), due);
     service.table.on_deadline(start + (RendezvousTable::patience - Duration(1)));
