@@ -202,10 +202,29 @@ TEST(OwnAddress, IsThatOfTheInterfaceTowardsTheOthers) {
                   "this host has no route to another host of the job, whose addresses are: "
                   "172.17.0.1");
         EXPECT_EQ(towards({host_with({})}),
-                  "this host has no route to another host of the job, whose addresses are: none");
+                  "no version of IP has an address at each host of the job");
         EXPECT_EQ(towards({host_with({"fd00:9::9"})}),
                   "this host has no route to another host of the job, whose addresses are: "
                   "fd00:9::9");
+        return testing::Test::HasFailure() ? 1 : 0;
+    });
+    if (result == not_here) GTEST_SKIP() << "no network namespaces here";
+    EXPECT_EQ(result, 0);
+}
+
+// A socket sends IPv4 or IPv6. So all ranks must choose the same one.
+TEST(OwnAddress, IsOfTheVersionOfIpThatAllHostsHave) {
+    const int result = in_network(two_networks, [] {
+        const HostFacts own = HostFacts::of_this_host().value();
+        const auto towards = [&](const std::vector<HostFacts>& others) {
+            const auto address = own_address_to(own, others);
+            return address ? *address : address.error().message;
+        };
+        const HostFacts both = host_with({"10.2.0.9", "fd00:2::9"});
+        EXPECT_EQ(towards({both, both}), "10.2.0.5");
+        EXPECT_EQ(towards({both, host_with({"fd00:2::8"})}), "fd00:2::5");
+        EXPECT_EQ(towards({host_with({"10.2.0.9"}), host_with({"fd00:2::8"})}),
+                  "no version of IP has an address at each host of the job");
         return testing::Test::HasFailure() ? 1 : 0;
     });
     if (result == not_here) GTEST_SKIP() << "no network namespaces here";
