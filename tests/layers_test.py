@@ -33,9 +33,10 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof/*.hpp
     "app/common": {"public", "base", "core", "proto", "wire"},
     "app/transfer": {"base", "core", "proto", "wire", "sim", "host", "front", "app/common"},
     "app/perf": {"base", "core", "proto", "wire", "host", "front", "report", "app/common"},
-    "app/sweep": {"base", "core", "report", "lab", "app/common"},
+    "app/sweep": {"base", "core", "report", "lab", "app/common", "app/farm"},
     "app/capture": {"base", "core", "proto", "wire"},
     "app/launch": {"base", "core", "host"},
+    "app/farm": {"public", "base"},  # tasks of any kind, and the ranks that do them
     "cli": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab", "app"},
     "examples": {"public"},
     "examples/inside": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab"},

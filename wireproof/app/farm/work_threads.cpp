@@ -1,0 +1,97 @@
+#include "wireproof/app/farm/work_threads.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace wireproof::farm {
+
+WorkThreads::WorkThreads(std::size_t threads, Work work, std::function<void()> wake)
+    : work_(std::move(work)), wake_(std::move(wake)) {
+    for (std::size_t i = 0; i < threads; ++i) {
+        threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
+    }
+}
+
+WorkThreads::~WorkThreads() {
+    for (std::jthread& thread : threads_) thread.request_stop();
+    threads_.clear();
+}
+
+void WorkThreads::begin(std::uint64_t task) {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(task);
+    begun_.notify_one();
+}
+
+std::vector<WorkThreads::Done> WorkThreads::take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(results_, {});
+}
+
+bool WorkThreads::has_results() const {
+    const std::lock_guard lock(mutex_);
+    return !results_.empty();
+}
+
+void WorkThreads::wait(std::chrono::milliseconds limit) {
+    std::unique_lock lock(mutex_);
+    done_.wait_for(lock, limit, [this] { return !results_.empty(); });
+}
+
+std::size_t WorkThreads::room() const {
+    constexpr Clock::duration short_time = std::chrono::milliseconds(50);
+    constexpr Clock::rep most_ahead = 16;
+    const std::lock_guard lock(mutex_);
+    const auto times = short_time / std::max(last_, Clock::duration(1));
+    return threads_.size() * static_cast<std::size_t>(1 + std::min(times, most_ahead));
+}
+
+void WorkThreads::run(const std::stop_token& stop) {
+    while (true) {
+        std::uint64_t task = 0;
+        {
+            std::unique_lock lock(mutex_);
+            if (!begun_.wait(lock, stop, [this] { return !tasks_.empty(); })) return;
+            if (stop.stop_requested()) return;
+            task = tasks_.front();
+            tasks_.pop_front();
+        }
+        const auto start = Clock::now();
+        bool stopped = false;
+        Done done = do_task(task, stop, stopped);
+        if (stopped) return;
+        {
+            const std::lock_guard lock(mutex_);
+            last_ = Clock::now() - start;
+            results_.push_back(std::move(done));
+            done_.notify_one();
+        }
+        wake_();
+    }
+}
+
+WorkThreads::Done WorkThreads::do_task(std::uint64_t task, const std::stop_token& stop,
+                                       bool& stopped) const {
+    try {
+        std::optional<std::string> bytes = work_(task, stop);
+        stopped = !bytes;
+        return {task, false, stopped ? std::string() : *std::move(bytes)};
+    } catch (const std::exception& failure) {
+        return {task, true, failure.what()};
+    }
+}
+
+std::size_t processors_of_this_process() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    // A machine of more than 1024 processors needs a larger set.
+    if (::sched_getaffinity(0, sizeof set, &set) != 0) {
+        return std::max(1U, std::thread::hardware_concurrency());
+    }
+    return static_cast<std::size_t>(std::max(1, CPU_COUNT(&set)));
+}
+
+}  // namespace wireproof::farm

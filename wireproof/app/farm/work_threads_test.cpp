@@ -1,0 +1,80 @@
+#include "wireproof/app/farm/work_threads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <stdexcept>
+
+namespace wireproof::farm {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(WorkThreads, DoTheTasksAndSayWhichCannotBeDone) {
+    std::atomic<int> woken = 0;
+    WorkThreads threads(
+        2,
+        [](std::uint64_t task, const std::stop_token&) -> std::optional<std::string> {
+            if (task == 3) throw std::runtime_error("no");
+            return std::to_string(task * task);
+        },
+        [&woken] { ++woken; });
+    EXPECT_FALSE(threads.has_results());
+    for (std::uint64_t task = 0; task < 5; ++task) threads.begin(task);
+    std::map<std::uint64_t, std::string> results;
+    for (int turn = 0; turn < 1'000 && results.size() < 5; ++turn) {
+        threads.wait(milliseconds(100));
+        for (const WorkThreads::Done& done : threads.take()) {
+            EXPECT_EQ(done.failed, done.task == 3);
+            results[done.task] = done.bytes;
+        }
+    }
+    EXPECT_EQ(results, (std::map<std::uint64_t, std::string>{
+                           {0, "0"}, {1, "1"}, {2, "4"}, {3, "no"}, {4, "16"}}));
+    EXPECT_GT(woken, 0);
+}
+
+TEST(WorkThreads, StopInTheMiddleOfATask) {
+    std::atomic<bool> begun = false;
+    {
+        WorkThreads threads(
+            1,
+            [&begun](std::uint64_t, const std::stop_token& stop) -> std::optional<std::string> {
+                begun = true;
+                while (!stop.stop_requested()) std::this_thread::yield();
+                return std::nullopt;
+            },
+            [] {});
+        threads.begin(0);
+        threads.begin(1);
+        while (!begun) std::this_thread::yield();
+    }
+    EXPECT_TRUE(begun);
+}
+
+TEST(WorkThreads, AskForMoreTasksOnlyWhileTasksAreShort) {
+    WorkThreads threads(
+        2,
+        [](std::uint64_t task, const std::stop_token&) -> std::optional<std::string> {
+            std::this_thread::sleep_for(milliseconds(task));
+            return "";
+        },
+        [] {});
+    const auto room_after = [&threads](std::uint64_t task) {
+        threads.begin(task);
+        while (threads.take().empty()) threads.wait(milliseconds(100));
+        return threads.room();
+    };
+    EXPECT_EQ(threads.room(), 2) << "nobody knows yet how long a task is";
+    EXPECT_EQ(room_after(60), 2);
+    EXPECT_GT(room_after(0), 2);
+    EXPECT_LE(threads.room(), 34);
+}
+
+TEST(WorkThreads, AProcessHasAProcessor) {
+    EXPECT_GE(processors_of_this_process(), 1);
+}
+
+}  // namespace
+}  // namespace wireproof::farm
