@@ -71,7 +71,7 @@ std::string Progress::rate(std::uint64_t done) const {
 
 void Progress::show_count(std::uint64_t done) {
     if (!is_time()) return;
-    draw(fmt::format("\r{} {}{}\033[K", what_, done, rate(done)));
+    draw(fmt::format("\r{} {}{}{}\033[K", what_, done, rate(done), note()));
     shown_ = true;
 }
 
@@ -85,8 +85,8 @@ void Progress::show(std::uint64_t done) {
     const double passed = seconds();
     const std::string left =
         part > 0 && passed >= soon ? "  " + short_time(passed * (1 - part) / part) + " left" : "";
-    draw(fmt::format("\r{} [{}{}] {:3.0f} %{}{}\033[K", what_, std::string(filled, '='),
-                     std::string(width - filled, ' '), part * 100, rate(done), left));
+    draw(fmt::format("\r{} [{}{}] {:3.0f} %{}{}{}\033[K", what_, std::string(filled, '='),
+                     std::string(width - filled, ' '), part * 100, rate(done), left, note()));
     shown_ = true;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace wireproof::cli {
 
@@ -18,6 +19,8 @@ public:
     Progress& operator=(const Progress&) = delete;
 
     void set_total(std::uint64_t total) { total_ = total; }
+    /// Stands at the end of the line. Empty: nothing does.
+    void set_note(std::string note) { note_ = std::move(note); }
     /// A bar with the rate so far and the time that is left at that rate.
     void show(std::uint64_t done);
     /// For work of unknown size: shows a number and its rate instead of a bar, for any total.
@@ -29,10 +32,12 @@ private:
     bool is_time();
     double seconds() const;
     std::string rate(std::uint64_t done) const;
+    std::string note() const { return note_.empty() ? note_ : "  " + note_; }
 
     std::string what_;
     std::uint64_t total_;
     std::string unit_;
+    std::string note_;
     bool terminal_;
     bool shown_ = false;
     Clock::time_point start_ = Clock::now();
