@@ -345,9 +345,9 @@ class ASweepGoesOnWhereItEnded(Case):
         with open(self.path(name), "rb") as file:
             return file.read()
 
-    def sweep(self, *arguments):
+    def sweep(self, *arguments, error=""):
         ended = self.run_command("sweep", *arguments)
-        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertEqual((ended.code, ended.err), (0, error))
         return ended
 
     def test_every_point_has_a_line_and_lines_are_sorted(self):
@@ -373,7 +373,8 @@ class ASweepGoesOnWhereItEnded(Case):
         kept = lines[0].replace(b'"timeouts":', b'"timeouts":99')
         with open(self.path("grid.results"), "wb") as file:
             file.write(kept + b"".join(lines[5:20]) + lines[20][:40])
-        self.sweep("grid.toml")
+        self.sweep("grid.toml",
+                   error="wireproof: grid.results: the last line is incomplete and was dropped\n")
         self.assertEqual(sorted(self.results().splitlines(keepends=True)),
                          sorted([kept] + lines[1:]))
 
@@ -389,7 +390,8 @@ class ASweepGoesOnWhereItEnded(Case):
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        self.sweep("grid.toml")
+        ended = self.run_command("sweep", "grid.toml")
+        self.assertEqual(ended.code, 0, ended.err)
         self.assertEqual(self.results(), whole)
 
     def test_three_shards_are_one_sweep(self):
@@ -397,10 +399,9 @@ class ASweepGoesOnWhereItEnded(Case):
         whole = self.results()
         os.remove(self.path("grid.results"))
         self.sweep("grid.toml", "--shard", "1/3")
-        for rank, names in ((1, ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")),
-                            (2, ("PMI_RANK", "PMI_SIZE"))):
-            ended = self.run_command("sweep", "grid.toml", env={**os.environ, names[0]: str(rank),
-                                                                names[1]: "3"})
+        for part in ("1", "2"):
+            slurm = {"SLURM_ARRAY_TASK_ID": part, "SLURM_ARRAY_TASK_COUNT": "3"}
+            ended = self.run_command("sweep", "grid.toml", env={**os.environ, **slurm})
             self.assertEqual(ended.code, 0, ended.err)
         self.sweep("grid.toml", "--merge")
         self.assertEqual(self.results(), whole)

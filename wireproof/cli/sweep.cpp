@@ -18,6 +18,7 @@
 #include "wireproof/app/sweep/sweep_results.hpp"
 #include "wireproof/app/sweep/sweep_run.hpp"
 #include "wireproof/cli/carry_options.hpp"
+#include "wireproof/cli/job_ranks.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
@@ -44,6 +45,7 @@ Examples:
   wireproof sweep grid.toml --html grid.html curves, a ladder and a table
   wireproof sweep grid.toml --shard 2/3      a part; when all three are here:
   wireproof sweep grid.toml --merge
+  mpirun wireproof sweep grid.toml           its ranks share the points
 
 Exit code 0: simulated; 1: not; 2: the command line is wrong.)";
 
@@ -96,9 +98,15 @@ struct SweepVerb {
             return 0;
         }
         catch_interrupts();
+        // The processes of an explicit --shard do not know each other, whatever started them.
+        farm::Farm farm = farm_of("sweep", shard.empty());
+        if (!farm.is_rank_0()) return help(farm, help_with_sweep);
+        if (!of_file() || merge) farm.dismiss();
         if (paper) return run_paper();
         line.take_files(settings);
-        const lab::Sweep sweep = file.empty() ? single_point() : read_file();
+        SweepTask task{file, {}, {}, !no_jump};
+        task.sweep = file.empty() ? single_point() : read_file(task.text);
+        const lab::Sweep& sweep = task.sweep;
         const SweepShard part = file.empty() || merge ? SweepShard() : chosen_shard();
         const lab::Sweep mine = share_of(sweep, part);
         if (ladder_point > 0) check_ladder_point(ladder_point, mine.points);
@@ -110,7 +118,7 @@ struct SweepVerb {
         if (file.empty()) {
             points = {run_point(wall)};
         } else {
-            points = merge ? merge_sweep(sweep) : run_sweep(sweep, part, !no_jump);
+            points = merge ? merge_sweep(sweep) : run_sweep(task, part, farm);
         }
         const std::string unfinished = unfinished_of(points, sweep.point_seconds);
         if (!unfinished.empty() && std::ranges::all_of(points, &lab::SweepPoint::stopped)) {
@@ -180,11 +188,11 @@ struct SweepVerb {
         print_result(text + "\n");
     }
 
-    lab::Sweep read_file() const {
+    lab::Sweep read_file(std::string& text) const {
         constexpr std::uint64_t longest = 1 << 20;
         const InputFile input(file);
         if (input.size() > longest) throw Failure(fmt::format("{} is longer than 1 MiB", file));
-        std::string text(input.size(), '\0');
+        text.assign(input.size(), '\0');
         input.read(0, std::as_writable_bytes(std::span(text)));
         auto sweep = lab::read_sweep(text, file);
         if (!sweep) throw Failure(sweep.error().message);
@@ -276,8 +284,8 @@ void add_points(CLI::App& verb, SweepVerb& sweep) {
     CLI::Option* const file =
         verb.add_option("FILE", sweep.file, "a grid of points in TOML (docs/link-retry.md)");
     CLI::Option* const shard = verb.add_option("--shard", sweep.shard,
-                                               "the K-th of N parts of the file; else as Slurm\n"
-                                               "arrays, Open MPI or PMI say")
+                                               "the K-th of N parts of the file; else that of\n"
+                                               "a Slurm array")
                                    ->type_name("K/N");
     CLI::Option* const merge = verb.add_flag("--merge", sweep.merge, "gather the parts instead");
     const std::size_t before = verb.get_options().size();

@@ -3,258 +3,116 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <exception>
 #include <filesystem>
-#include <fstream>
-#include <map>
-#include <mutex>
+#include <memory>
 #include <set>
-#include <thread>
+#include <stop_token>
+#include <utility>
 
 #include "wireproof/app/common/failure.hpp"
-#include "wireproof/app/common/files.hpp"
-#include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/progress.hpp"
+#include "wireproof/app/sweep/finished_points.hpp"
+#include "wireproof/app/sweep/results_file.hpp"
 #include "wireproof/app/sweep/sweep_results.hpp"
+#include "wireproof/lab/link_retry/loss_trace.hpp"
 
 namespace wireproof::cli {
 namespace {
 
-std::optional<std::uint64_t> environment(const char* name) {
-    const char* const text = std::getenv(name);
-    if (text == nullptr || *text == '\0') return std::nullopt;
-    std::uint64_t value = 0;
-    for (const char* c = text; *c != '\0'; ++c) {
-        if (*c < '0' || *c > '9' || value > 1'000'000'000) {
-            throw Failure(fmt::format("{} is no number, and --shard was not given", name));
-        }
-        value = value * 10 + static_cast<std::uint64_t>(*c - '0');
+/// What a rank must know to simulate points: the sweep, and which of its points are the tasks.
+struct PointTasks {
+    lab::Sweep sweep;
+    bool jump = true;
+    std::vector<std::size_t> points{};  // by task; indexes of sweep.points
+
+    const lab::RetrySettings& settings(std::uint64_t task) const {
+        return sweep.points.at(points.at(task));
     }
-    return value;
+};
+
+std::string trace_text(const lab::LossTrace& trace) {
+    std::string text;
+    for (const lab::LossTrace::Run& run : trace.runs()) {
+        text += fmt::format("{} {}\n", run.bad ? "bad" : "ok", run.frames);
+    }
+    return text;
 }
 
-/// Finished points, by their keys.
-class SweepResults {
-public:
-    /// `sweep` must outlive the results.
-    explicit SweepResults(const lab::Sweep& sweep) : plan_(sweep.plan) {
-        for (const lab::RetrySettings& point : sweep.points) {
-            wanted_.emplace(sweep_key(point, sweep.plan).dump(), point);
-        }
+// CBOR, because the text of a sweep file may have any bytes.
+std::string setup_of(const SweepTask& task, const PointTasks& tasks) {
+    const lab::Sweep& sweep = task.sweep;
+    nlohmann::json setup = {{"file", task.file},
+                            {"text", task.text},
+                            {"jump", tasks.jump},
+                            {"packets", sweep.plan.packets},
+                            {"relative_error", sweep.plan.relative_error},
+                            {"seed", sweep.plan.seed},
+                            {"point_seconds", sweep.point_seconds},
+                            {"points", tasks.points}};
+    if (!sweep.points.empty() && sweep.points.front().loss_trace) {
+        setup["trace"] = trace_text(*sweep.points.front().loss_trace);
     }
+    std::string bytes;
+    nlohmann::json::to_cbor(setup, bytes);
+    return bytes;
+}
 
-    /// Reads the lines of a file, if it exists. Ignores a last line that a killed run left
-    /// incomplete.
-    void load(const std::string& path) {
-        check_regular(path);
-        std::ifstream file(path, std::ios::binary);
-        std::string line;
-        for (int number = 1; std::getline(file, line); ++number) {
-            if (file.eof()) break;  // no newline: the line is incomplete
-            const SweepJson point = SweepJson::parse(line, nullptr, false);
-            const auto asked = point.is_object() ? point.find("asked") : point.end();
-            const auto wanted = asked == point.end() ? wanted_.end() : wanted_.find(asked->dump());
-            if (wanted == wanted_.end()) {
-                throw Failure(
-                    fmt::format("{}:{}: no point of this sweep; another name or "
-                                "another folder keeps both",
-                                path, number));
-            }
-            if (const std::string field = lacking(point, wanted->second, plan_); !field.empty()) {
-                throw Failure(fmt::format(
-                    "{}:{}: \"{}\" is missing or not what it should be: another version "
-                    "wrote this point; another name or another folder keeps both",
-                    path, number, field));
-            }
-            done_.insert_or_assign(wanted->first, read_sweep_point(point, wanted->second));
-        }
-    }
-    bool has(const std::string& key) const { return done_.contains(key); }
-    /// A stopped point is not written, so the next run simulates it again.
-    void add(const std::string& key, lab::SweepPoint point) {
-        (point.stopped ? stopped_ : done_).insert_or_assign(key, std::move(point));
-    }
-    std::size_t missing() const { return wanted_.size() - done_.size(); }
+PointTasks tasks_of(const std::string& bytes) {
+    const nlohmann::json setup = nlohmann::json::from_cbor(bytes);
+    const auto file = setup.at("file").get<std::string>();
+    auto sweep = lab::read_sweep(setup.at("text").get<std::string>(), file);
+    if (!sweep) throw Failure(sweep.error().message);
+    PointTasks tasks{*std::move(sweep), setup.at("jump"), setup.at("points")};
+    tasks.sweep.plan.packets = setup.at("packets");
+    tasks.sweep.plan.relative_error = setup.at("relative_error");
+    tasks.sweep.plan.seed = setup.at("seed");
+    tasks.sweep.point_seconds = setup.at("point_seconds");
+    if (!setup.contains("trace")) return tasks;
+    auto read = lab::LossTrace::read(setup.at("trace").get<std::string>(), file);
+    if (!read) throw Failure(read.error().message);
+    const auto trace = std::make_shared<lab::LossTrace>(*std::move(read));
+    for (lab::RetrySettings& point : tasks.sweep.points) point.loss_trace = trace;
+    return tasks;
+}
 
-    /// Writes all lines sorted, and renames the file in one step.
-    void write(const std::string& path) const {
-        std::vector<std::string> lines;
-        for (const auto& [key, point] : done_) lines.push_back(sweep_json(point, plan_).dump());
-        std::sort(lines.begin(), lines.end());
-        std::string text;
-        for (const std::string& line : lines) text += line + "\n";
-        OutputFile file(path);
-        file.write(0, std::as_bytes(std::span(text)));
-        file.finish();
-    }
+struct Stopped {};
 
-    /// In the order of the sweep.
-    std::vector<lab::SweepPoint> points(const lab::Sweep& sweep) const {
-        std::vector<lab::SweepPoint> all;
-        for (const lab::RetrySettings& point : sweep.points) {
-            const std::string key = sweep_key(point, sweep.plan).dump();
-            for (const auto* const points : {&done_, &stopped_}) {
-                const auto at = points->find(key);
-                if (at != points->end()) all.push_back(at->second);
-            }
-        }
-        return all;
-    }
-
-private:
-    const lab::RetryPlan& plan_;
-    std::map<std::string, lab::RetrySettings> wanted_;
-    std::map<std::string, lab::SweepPoint> done_;
-    std::map<std::string, lab::SweepPoint> stopped_;
-};
-
-/// The points that are left. All threads take from them; the first error ends all threads.
-class SweepCrew {
-public:
-    SweepCrew(const lab::Sweep& sweep, std::vector<lab::RetrySettings> points, bool jump,
-              const std::string& path, SweepResults& results)
-        : sweep_(sweep), points_(std::move(points)), jump_(jump), results_(results), path_(path) {
-        if (points_.empty()) return;
-        journal_.open(path, std::ios::binary | std::ios::app);
-        if (!journal_) throw Failure(fmt::format("cannot write {}", path));
-    }
-
-    void run() {
-        if (points_.empty()) return;
-        const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-        std::vector<std::jthread> threads;
-        for (unsigned i = 0; i < std::min<std::size_t>(cores, points_.size()); ++i) {
-            threads.emplace_back([this] { work(); });
-        }
-        {
-            Progress bar("points", points_.size(), "points");
-            while (finished_ < points_.size() && !stopped_) {
-                bar.show(finished_);
-                std::this_thread::sleep_for(std::chrono::milliseconds(20));
-                watch();
-            }
-        }
-        threads.clear();
-        if (failure_) std::rethrow_exception(failure_);
-    }
-
-private:
-    struct Stopped {};
-
-    void watch() {
-        try {
-            check_interrupt();
-        } catch (...) {
-            stop(std::current_exception());
-        }
-    }
-    void work() {
-        try {
-            while (!stopped_) {
-                const std::size_t next = next_++;
-                if (next >= points_.size()) return;
-                simulate(points_[next]);
-                ++finished_;
-            }
-        } catch (const Stopped&) {
-        } catch (...) {
-            stop(std::current_exception());
-        }
-    }
-    void simulate(const lab::RetrySettings& settings) {
-        lab::RetryPlan plan = sweep_.plan;
-        plan.jump = jump_;
-        plan.out_of_time = out_of_time_after(sweep_.point_seconds);
-        plan.seed = point_seed(settings, sweep_.plan.seed);
-        plan.progress = [this](double) {
-            if (stopped_) throw Stopped();
+/// Simulates the point of a task. Its result is a line of the results file.
+farm::Work work_on(const PointTasks& tasks) {
+    return [&tasks](std::uint64_t task, const std::stop_token& stop) -> std::optional<std::string> {
+        const lab::RetrySettings& settings = tasks.settings(task);
+        lab::RetryPlan plan = tasks.sweep.plan;
+        plan.jump = tasks.jump;
+        plan.out_of_time = out_of_time_after(tasks.sweep.point_seconds);
+        plan.seed = point_seed(settings, tasks.sweep.plan.seed);
+        plan.progress = [&stop](double) {
+            if (stop.stop_requested()) throw Stopped();
         };
-        const auto point = lab::run_retry_point(settings, plan);
-        if (!point) throw Failure(point.error().message);
-        lab::SweepPoint done = lab::sweep_point(settings, *point);
-        const std::string key = sweep_key(settings, sweep_.plan).dump();
-        const std::string line = sweep_json(done, sweep_.plan).dump() + "\n";
-        const std::lock_guard lock(mutex_);
-        if (!done.stopped) {
-            journal_ << line << std::flush;
-            if (!journal_) throw Failure(fmt::format("cannot write {}", path_));
+        try {
+            const auto point = lab::run_retry_point(settings, plan);
+            if (!point) throw Failure(point.error().message);
+            return results_line(lab::sweep_point(settings, *point), tasks.sweep.plan);
+        } catch (const Stopped&) {
+            return std::nullopt;
         }
-        results_.add(key, std::move(done));
-    }
-    void stop(std::exception_ptr why) {
-        const std::lock_guard lock(mutex_);
-        if (!failure_) failure_ = std::move(why);
-        stopped_ = true;
-    }
+    };
+}
 
-    const lab::Sweep& sweep_;
-    std::vector<lab::RetrySettings> points_;
-    bool jump_;
-    SweepResults& results_;
-    std::string path_;
-    std::ofstream journal_;
-    std::atomic<std::size_t> next_ = 0;
-    std::atomic<std::size_t> finished_ = 0;
-    std::atomic<bool> stopped_ = false;
-    std::mutex mutex_;
-    std::exception_ptr failure_;
-};
+/// The points that are not in the file, each once.
+std::vector<std::size_t> waiting_points(const lab::Sweep& sweep, const SweepShard& shard,
+                                        const FinishedPoints& finished) {
+    std::vector<std::size_t> waiting;
+    std::set<std::string> seen;
+    for (std::size_t i = shard.index; i < sweep.points.size(); i += shard.count) {
+        const lab::RetrySettings& point = sweep.points[i];
+        const bool first = seen.insert(sweep_key(point, sweep.plan).dump()).second;
+        if (first && !finished.has(point)) waiting.push_back(i);
+    }
+    return waiting;
+}
 
 }  // namespace
-
-SweepShard shard_of(const std::string& text) {
-    std::uint64_t index = 0;
-    std::uint64_t count = 0;
-    char rest = 0;
-    const bool digits = text.find_first_not_of("0123456789/") == std::string::npos;
-    if (!digits || std::sscanf(text.c_str(), "%9lu/%9lu%c", &index, &count, &rest) != 2 ||
-        index < 1 || index > count) {
-        throw Failure(fmt::format("a shard is K/N, 1/N to N/N, not {}", text));
-    }
-    return {index - 1, count};
-}
-
-SweepShard shard_from_environment() {
-    struct Launcher {
-        const char* rank;
-        const char* first;  // variable with the rank of the first process, if not 0
-        const char* size;
-    };
-    constexpr std::array<Launcher, 3> launchers = {
-        {{"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT"},
-         {"OMPI_COMM_WORLD_RANK", nullptr, "OMPI_COMM_WORLD_SIZE"},
-         {"PMI_RANK", nullptr, "PMI_SIZE"}}};
-    for (const Launcher& launcher : launchers) {
-        const auto rank = environment(launcher.rank);
-        const auto size = environment(launcher.size);
-        if (!rank || !size) continue;
-        const auto first = launcher.first == nullptr ? 0 : environment(launcher.first).value_or(0);
-        if (*rank < first || *rank - first >= *size) {
-            throw Failure(fmt::format("{} is {} of {}, which is no shard; --shard K/N names one",
-                                      launcher.rank, *rank, *size));
-        }
-        return {*rank - first, *size};
-    }
-    return {};
-}
-
-std::string results_path(const lab::Sweep& sweep, const SweepShard& shard) {
-    if (shard.count == 1) return sweep.name + ".results";
-    return fmt::format("{}.{}-of-{}.results", sweep.name, shard.index + 1, shard.count);
-}
-
-lab::Sweep share_of(const lab::Sweep& sweep, const SweepShard& shard) {
-    lab::Sweep mine = sweep;
-    mine.points.clear();
-    for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-        if (i % shard.count == shard.index) mine.points.push_back(sweep.points[i]);
-    }
-    return mine;
-}
 
 std::function<bool()> out_of_time_after(double seconds) {
     using Clock = std::chrono::steady_clock;
@@ -264,27 +122,45 @@ std::function<bool()> out_of_time_after(double seconds) {
     };
 }
 
-std::vector<lab::SweepPoint> run_sweep(const lab::Sweep& sweep, const SweepShard& shard,
-                                       bool jump) {
-    const lab::Sweep mine = share_of(sweep, shard);
-    const std::string path = results_path(sweep, shard);
-    SweepResults results(mine);
-    results.load(path);
-    // Removes an incomplete line before new lines are appended.
-    if (std::filesystem::exists(path)) results.write(path);
-    std::vector<lab::RetrySettings> waiting;
-    std::set<std::string> seen;
-    for (const lab::RetrySettings& point : mine.points) {
-        const std::string key = sweep_key(point, sweep.plan).dump();
-        if (!results.has(key) && seen.insert(key).second) waiting.push_back(point);
+std::vector<lab::SweepPoint> run_sweep(const SweepTask& task, const SweepShard& shard,
+                                       farm::Farm& farm) {
+    const lab::Sweep mine = share_of(task.sweep, shard);
+    ResultsFile file(results_path(task.sweep, shard));
+    FinishedPoints finished(mine);
+    finished.load(file.text(), file.path());
+    file.drop_torn_line();
+    const PointTasks tasks{task.sweep, task.jump, waiting_points(task.sweep, shard, finished)};
+    {
+        Progress bar("points", tasks.points.size(), "points");
+        farm.deal({.setup = farm.size() > 1 ? setup_of(task, tasks) : std::string(),
+                   .tasks = tasks.points.size(),
+                   .work = work_on(tasks),
+                   .take =
+                       [&](farm::Dealing&, std::uint64_t done, const std::string& line) {
+                           lab::SweepPoint point = point_of_line(line, tasks.settings(done));
+                           if (!point.stopped) file.append(line);
+                           finished.add(std::move(point));
+                       },
+                   .turn =
+                       [&](const farm::Dealing& dealing) {
+                           if (farm.size() > 1)
+                               bar.set_note(fmt::format("{} ranks", dealing.ranks()));
+                           bar.show(dealing.results());
+                       }});
     }
-    SweepCrew(sweep, std::move(waiting), jump, path, results).run();
-    results.write(path);
-    return results.points(mine);
+    file.replace(finished.text());
+    return finished.points(mine);
+}
+
+void help_with_sweep(farm::Farm& farm) {
+    const auto setup = farm.await_setup();
+    if (!setup) return;
+    const PointTasks tasks = tasks_of(*setup);
+    farm.work(work_on(tasks));
 }
 
 std::vector<lab::SweepPoint> merge_sweep(const lab::Sweep& sweep) {
-    SweepResults results(sweep);
+    FinishedPoints finished(sweep);
     const std::string begin = sweep.name + ".";
     std::set<std::string> parts;
     for (const auto& entry : std::filesystem::directory_iterator(".")) {
@@ -297,13 +173,14 @@ std::vector<lab::SweepPoint> merge_sweep(const lab::Sweep& sweep) {
     if (parts.empty()) {
         throw Failure(fmt::format("there is no {}K-of-N.results here to be merged", begin));
     }
-    for (const std::string& part : parts) results.load(part);
-    if (results.missing() > 0) {
+    for (const std::string& part : parts) finished.load(finished_results(part), part);
+    if (finished.missing() > 0) {
         throw Failure(fmt::format("{} of {} points are missing from the {} files merged",
-                                  results.missing(), sweep.points.size(), parts.size()));
+                                  finished.missing(), sweep.points.size(), parts.size()));
     }
-    results.write(sweep.name + ".results");
-    return results.points(sweep);
+    ResultsFile file(sweep.name + ".results");
+    file.replace(finished.text());
+    return finished.points(sweep);
 }
 
 }  // namespace wireproof::cli

@@ -1,0 +1,20 @@
+// How a verb shares its work with the other ranks of its job.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "wireproof/app/farm/farm.hpp"
+
+namespace wireproof::cli {
+
+/// Joins the job of this process, if a launcher started it and `shared` is true. Otherwise the
+/// process is alone. Throws Failure.
+farm::Farm farm_of(std::string_view verb, bool shared);
+
+/// The run of a rank other than 0: `help` does tasks until rank 0 needs no more. Only rank 0
+/// prints. A signal ends this rank without a line. Returns the exit code: 0 even if rank 0 fails,
+/// because a launcher takes the first code that is not 0 for that of the job.
+int help(farm::Farm& farm, const std::function<void(farm::Farm&)>& help);
+
+}  // namespace wireproof::cli
