@@ -1,4 +1,5 @@
-// Simulates random worlds, one seed after the other, until one breaks a rule.
+// Simulates random worlds until one breaks a rule. The processors of this host, and the ranks of a
+// job, share the worlds. The result is that of one after the other.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -7,10 +8,16 @@
 #include <chrono>
 #include <limits>
 #include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
 
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/progress.hpp"
+#include "wireproof/app/farm/farm.hpp"
+#include "wireproof/app/farm/in_order.hpp"
 #include "wireproof/cli/carry_options.hpp"
+#include "wireproof/cli/job_ranks.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/timing.hpp"
@@ -26,6 +33,7 @@ constexpr auto soak_examples = R"(Examples:
   wireproof soak --protocol rc --seconds 28800
   wireproof soak --congestion path --worlds 20000
   wireproof soak --worlds 1 --seed 4711     repeats one world
+  mpirun wireproof soak --seconds 28800     its ranks share the worlds
 
 Exit code 0: every world kept every rule; 1: one did not, and is named.)";
 
@@ -38,15 +46,35 @@ std::string broken(const std::string& violation, const std::string& what) {
 /// The kind of congestion control that the user wants in all worlds.
 using WantedControl = std::optional<congestion::Kind>;
 
+// A world that some rank has simulated is a text: the figures that the summary needs, and what was
+// broken. Rank 0 adds the worlds in the order of their seeds.
+
 class AmWorlds {
 public:
     explicit AmWorlds(WantedControl congestion) : congestion_(congestion) {}
 
-    std::string run(std::uint64_t seed) {
-        const lab::AmWorldResult result =
+    std::string run(std::uint64_t seed) const {
+        const lab::AmWorldResult world =
             lab::run_am_world({.seed = seed, .congestion = congestion_});
-        summary_.add(result);
-        return broken(result.violation, result.what);
+        const Json text = {world.operations, world.frames,    world.filled, world.numbered,
+                           world.resent,     world.violation, world.what,   world.controlled};
+        return text.dump();
+    }
+    /// Returns what the world has broken; empty: nothing.
+    std::string add(std::uint64_t seed, const std::string& text) {
+        const Json figures = Json::parse(text);
+        lab::AmWorldResult world;
+        world.seed = seed;
+        world.operations = figures.at(0);
+        world.frames = figures.at(1);
+        world.filled = figures.at(2);
+        world.numbered = figures.at(3);
+        world.resent = figures.at(4);
+        world.violation = figures.at(5);
+        world.what = figures.at(6);
+        world.controlled = figures.at(7);
+        summary_.add(world);
+        return broken(world.violation, world.what);
     }
     std::uint64_t worlds() const { return summary_.worlds; }
     std::uint64_t failed() const { return summary_.failed; }
@@ -76,11 +104,29 @@ public:
     IbWorlds(std::optional<proto::ib::Transport> transport, WantedControl congestion)
         : transport_(transport), congestion_(congestion) {}
 
-    std::string run(std::uint64_t seed) {
-        const lab::IbWorldResult result =
+    std::string run(std::uint64_t seed) const {
+        const lab::IbWorldResult world =
             lab::run_ib_world({.seed = seed, .transport = transport_, .congestion = congestion_});
-        summary_.add(result);
-        return broken(result.violation, result.what);
+        const Json text = {world.asked,  world.failed,    world.delivered,  world.lost,
+                           world.frames, world.faults,    world.recoveries, world.violation,
+                           world.what,   world.controlled};
+        return text.dump();
+    }
+    std::string add(std::uint64_t seed, const std::string& text) {
+        const Json figures = Json::parse(text);
+        const lab::IbWorldResult world{.seed = seed,
+                                       .what = figures.at(8),
+                                       .violation = figures.at(7),
+                                       .controlled = figures.at(9),
+                                       .asked = figures.at(0),
+                                       .failed = figures.at(1),
+                                       .delivered = figures.at(2),
+                                       .lost = figures.at(3),
+                                       .frames = figures.at(4),
+                                       .faults = figures.at(5),
+                                       .recoveries = figures.at(6)};
+        summary_.add(world);
+        return broken(world.violation, world.what);
     }
     std::uint64_t worlds() const { return summary_.worlds; }
     std::uint64_t failed() const { return summary_.broken; }
@@ -125,9 +171,34 @@ struct SoakVerb {
     int run() {
         catch_interrupts();
         timing.start();
+        farm::Farm farm = farm_of("soak", true);
+        if (!farm.is_rank_0()) return help(farm, help_with_soak);
         seed = chosen_seed(seed);
-        if (protocol == "sp-am") return simulate(AmWorlds(control()));
-        return simulate(IbWorlds(transport(), control()));
+        if (protocol == "sp-am") return simulate(AmWorlds(control()), farm);
+        return simulate(IbWorlds(transport(), control()), farm);
+    }
+
+    /// For the ranks other than 0. Protocol, seed and congestion control are those of rank 0.
+    static void help_with_soak(farm::Farm& farm) {
+        const auto setup = farm.await_setup();
+        if (!setup) return;
+        SoakVerb soak;
+        const Json given = Json::parse(*setup);
+        soak.protocol = given.at(0);
+        soak.seed = given.at(1);
+        soak.congestion = given.at(2);
+        farm.work(soak.protocol == "sp-am"
+                      ? soak.work_on(AmWorlds(soak.control()))
+                      : soak.work_on(IbWorlds(soak.transport(), soak.control())));
+    }
+
+    template <class Worlds>
+    farm::Work work_on(const Worlds& worlds_of) const {
+        return [worlds_of, first = seed](
+                   std::uint64_t task, const std::stop_token& stop) -> std::optional<std::string> {
+            if (stop.stop_requested()) return std::nullopt;
+            return worlds_of.run(first + task);
+        };
     }
 
     WantedControl control() const {
@@ -143,7 +214,7 @@ struct SoakVerb {
     }
 
     template <class Worlds>
-    int simulate(Worlds summary) {
+    int simulate(Worlds summary, farm::Farm& farm) {
         using Clock = std::chrono::steady_clock;
         if (worlds == 0) {
             worlds = seconds > 0 ? std::numeric_limits<std::uint64_t>::max() : 1'000;
@@ -153,20 +224,36 @@ struct SoakVerb {
             return std::chrono::duration<double>(Clock::now() - start).count();
         };
         std::string violation;
+        farm::InOrder<std::string> results;
+        const auto take = [&](farm::Dealing& dealing, std::uint64_t task, std::string text) {
+            results.put(task, std::move(text));
+            while (violation.empty()) {
+                const std::uint64_t world = results.next();
+                const auto next = results.take();
+                if (!next) return;
+                violation = summary.add(seed + world, *next);
+                if (violation.empty()) continue;
+                violation += fmt::format(
+                    "; repeat: wireproof soak --protocol {}{} --worlds 1 --seed {}", protocol,
+                    congestion.empty() ? "" : " --congestion " + congestion, seed + world);
+                dealing.end_at(world + 1);
+            }
+        };
         {
             const bool timed = seconds > 0;
             Progress progress("worlds", timed ? static_cast<std::uint64_t>(seconds * 10) : worlds,
                               timed ? "" : "worlds");
-            for (std::uint64_t i = 0; i < worlds && violation.empty(); ++i) {
-                check_interrupt();
-                if (seconds > 0 && passed() >= seconds) break;
-                violation = summary.run(seed + i);
-                progress.show(timed ? static_cast<std::uint64_t>(passed() * 10) : i);
-                if (violation.empty()) continue;
-                violation += fmt::format(
-                    "; repeat: wireproof soak --protocol {}{} --worlds 1 --seed {}", protocol,
-                    congestion.empty() ? "" : " --congestion " + congestion, seed + i);
-            }
+            const auto turn = [&](farm::Dealing& dealing) {
+                if (timed && passed() >= seconds) dealing.end_at(dealing.undealt());
+                if (farm.size() > 1) progress.set_note(fmt::format("{} ranks", dealing.ranks()));
+                progress.show(timed ? static_cast<std::uint64_t>(passed() * 10)
+                                    : dealing.results());
+            };
+            farm.deal({.setup = Json{protocol, seed, congestion}.dump(),
+                       .tasks = worlds,
+                       .work = work_on(summary),
+                       .take = take,
+                       .turn = turn});
         }
         report(summary, violation);
         if (violation.empty()) return 0;
