@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+"""The laboratory as a job: sweep, soak and search started by launchers. WIREPROOF is the command.
+
+The results of a job are those of one process, even if ranks die.
+"""
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+WIREPROOF = os.environ["WIREPROOF"]
+PATIENCE = 120
+POINTS = 200
+GRID = """
+seed = 7
+packets = 12000
+[grid]
+protocol = ["pcie", "hippi6400", "rc", "ideal"]
+ber = { from = 1e-7, to = 1e-5, points = 10 }
+payload = [128, 256, 512, 1024, 2048]
+"""
+# A rank writes its process number, so that a test can kill it. exec: it stays the same.
+KNOWN = 'echo $$ > pid.new.$WIREPROOF_RANK; mv pid.new.$WIREPROOF_RANK pid.$WIREPROOF_RANK; exec "$@"'
+MPIRUN = ("mpirun.openmpi", "--oversubscribe", "--mca", "oob_tcp_if_include", "lo")
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="wireproof-lab-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        # The tests may run in a job of some launcher themselves.
+        launchers = ("PMI", "OMPI_", "SLURM_", "WIREPROOF_", "PRTE_")
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(launchers)}
+        self.write("grid.toml", GRID)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def read(self, name="grid.results"):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def lines(self, name="grid.results"):
+        return self.read(name).count(b"\n") if os.path.exists(self.path(name)) else 0
+
+    def start(self, *words, **environment):
+        process = subprocess.Popen([*words], cwd=self.folder, env={**self.environment, **environment}, text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+    def run_words(self, *words, code=0, error="", **environment):
+        process = self.start(*words, **environment)
+        out, err = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, err), (code, error), out)
+        return out
+
+    def alone(self, *words, **how):
+        return self.run_words(WIREPROOF, *words, **how)
+
+    def launch(self, ranks, *words, **how):
+        return self.run_words(WIREPROOF, "launch", "-n", str(ranks), "--", WIREPROOF, *words, **how)
+
+    def start_known(self, ranks, *words):
+        """A job whose processes a test can find: the launcher."""
+        for rank in range(ranks):
+            if os.path.exists(self.path(f"pid.{rank}")):
+                os.remove(self.path(f"pid.{rank}"))
+        return self.start(WIREPROOF, "launch", "--keep-going", "-n", str(ranks), "--", "sh", "-c", KNOWN, "sh",
+                          WIREPROOF, *words)
+
+    def wait_for(self, what):
+        end = time.monotonic() + PATIENCE
+        while not what():
+            self.assertLess(time.monotonic(), end, "it did not happen")
+            time.sleep(0.001)
+
+    def pid(self, rank):
+        self.wait_for(lambda: os.path.exists(self.path(f"pid.{rank}")))
+        return int(self.read(f"pid.{rank}"))
+
+    def wholly(self):
+        """The results file of a sweep without a job. It is removed."""
+        self.alone("sweep", "grid.toml")
+        whole = self.read()
+        self.assertEqual(self.lines(), POINTS)
+        os.remove(self.path("grid.results"))
+        return whole
+
+
+class SweepJob(Case):
+    def test_the_results_of_every_job_are_those_of_one_process(self):
+        whole = self.wholly()
+        table = self.alone("sweep", "grid.toml")
+        for ranks in (2, 4):
+            with self.subTest(launch=ranks):
+                os.remove(self.path("grid.results"))
+                self.assertEqual(self.launch(ranks, "sweep", "grid.toml"), table)
+                self.assertEqual(self.read(), whole)
+                self.assertEqual(sorted(os.listdir(self.folder)), ["grid.results", "grid.toml"])
+
+    def test_of_mpirun(self):
+        if shutil.which(MPIRUN[0]) is None:
+            self.skipTest("there is no mpirun.openmpi")
+        whole = self.wholly()
+        root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+        for ranks in (1, 2, 4):
+            with self.subTest(ranks):
+                self.run_words(*MPIRUN, *root, "-n", str(ranks), WIREPROOF, "sweep", "grid.toml")
+                self.assertEqual(self.read(), whole)
+                os.remove(self.path("grid.results"))
+
+    def test_five_parts_of_a_slurm_array_and_of_shards_are_one_sweep(self):
+        whole = self.wholly()
+        for part in range(1, 4):
+            self.alone("sweep", "grid.toml", "--shard", f"{part}/5")
+        array = {"SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_COUNT": "5"}
+        self.alone("sweep", "grid.toml", SLURM_ARRAY_TASK_ID="13", **array)
+        # A task of the array may be a job itself.
+        self.launch(2, "sweep", "grid.toml", SLURM_ARRAY_TASK_ID="14", **array)
+        self.alone("sweep", "grid.toml", "--merge")
+        self.assertEqual(self.read(), whole)
+
+    def test_parts_that_are_named_need_no_other_ranks(self):
+        whole = self.wholly()
+        self.run_words(WIREPROOF, "launch", "-n", "3", "--", "sh", "-c",
+                       '"$0" sweep grid.toml --shard $((WIREPROOF_RANK + 1))/3 > /dev/null', WIREPROOF)
+        self.launch(2, "sweep", "grid.toml", "--merge")
+        self.assertEqual(self.read(), whole)
+
+    def test_a_file_that_makes_no_sense_is_told_once(self):
+        self.write("grid.toml", "[grid]\nspeed = 3\n")
+        process = self.start(WIREPROOF, "launch", "-n", "3", "--", WIREPROOF, "sweep", "grid.toml")
+        out, err = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, out), (1, ""), err)
+        told = [line for line in err.splitlines() if "rank 0 ended" not in line]
+        self.assertEqual(len(told), 1, err)
+        self.assertIn("grid.toml:2:1: ", told[0])
+
+    def test_ranks_without_a_job_do_not_all_do_the_same(self):
+        process = self.start(WIREPROOF, "sweep", "grid.toml", OMPI_COMM_WORLD_RANK="1", OMPI_COMM_WORLD_SIZE="3")
+        out, err = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, out, err.count("\n")), (1, "", 1), err)
+        self.assertIn("cannot join the job: ", err)
+        self.assertFalse(os.path.exists(self.path("grid.results")))
+
+    def test_a_terminal_shows_the_speed_and_the_ranks(self):
+        self.write("grid.toml", GRID.replace("packets = 12000", "packets = 100000"))
+        screen, terminal = pty.openpty()
+        process = subprocess.Popen([WIREPROOF, "launch", "-n", "2", "--", WIREPROOF, "sweep", "grid.toml"],
+                                   cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=terminal)
+        os.close(terminal)
+        shown = b""
+        try:
+            while block := os.read(screen, 4096):
+                shown += block
+        except OSError:  # the last writer has closed the terminal
+            pass
+        os.close(screen)
+        self.assertEqual(process.wait(timeout=PATIENCE), 0)
+        self.assertRegex(shown.decode(), r"points \[=* *\] +\d+ %  [\d.]+ (k )?points/s.*  2 ranks")
+
+
+class RankDies(Case):
+    def begin(self, ranks):
+        launcher = self.start_known(ranks, "sweep", "grid.toml")
+        pids = [self.pid(rank) for rank in range(ranks)]
+        self.wait_for(lambda: self.lines() > 20 or launcher.poll() is not None)
+        return launcher, pids
+
+    def test_its_points_are_simulated_by_others(self):
+        whole = self.wholly()
+        launcher, pids = self.begin(3)
+        os.kill(pids[2], signal.SIGKILL)
+        self.assertLess(self.lines(), POINTS, "the rank died too late")
+        _, err = launcher.communicate(timeout=PATIENCE)
+        self.assertEqual(launcher.returncode, 128 + signal.SIGKILL, err)
+        self.assertEqual(self.read(), whole)
+
+    def test_rank_0_goes_on_alone(self):
+        whole = self.wholly()
+        launcher, pids = self.begin(3)
+        for pid in pids[1:]:
+            os.kill(pid, signal.SIGKILL)
+        self.assertLess(self.lines(), POINTS, "the ranks died too late")
+        _, err = launcher.communicate(timeout=PATIENCE)
+        self.assertEqual(launcher.returncode, 128 + signal.SIGKILL, err)
+        self.assertEqual(self.read(), whole)
+
+    def test_without_rank_0_the_others_end_and_the_next_job_goes_on(self):
+        whole = self.wholly()
+        launcher, pids = self.begin(3)
+        os.kill(pids[0], signal.SIGKILL)
+        self.assertLess(self.lines(), POINTS, "the rank died too late")
+        _, err = launcher.communicate(timeout=PATIENCE)
+        told = sorted(line for line in err.splitlines() if "deals out" in line)
+        self.assertEqual(told, [f"wireproof: rank {rank}: rank 0, which deals out the work, was lost (node 0 is gone)"
+                                for rank in (1, 2)], err)
+        self.launch(2, "sweep", "grid.toml", error=self.notice_of_a_torn_line())
+        self.assertEqual(self.read(), whole)
+
+    def notice_of_a_torn_line(self):
+        torn = not self.read().endswith(b"\n")
+        return "wireproof: grid.results: the last line is incomplete and was dropped\n" if torn else ""
+
+    def test_a_job_that_was_killed_goes_on(self):
+        whole = self.wholly()
+        launcher, pids = self.begin(3)
+        for pid in (launcher.pid, *pids):
+            os.kill(pid, signal.SIGKILL)
+        launcher.communicate(timeout=PATIENCE)
+        self.assertLess(self.lines(), POINTS, "the job was killed too late")
+        self.launch(4, "sweep", "grid.toml", error=self.notice_of_a_torn_line())
+        self.assertEqual(self.read(), whole)
+
+
+class OneRunOneFile(Case):
+    def test_a_second_run_fails_at_once_while_the_first_writes(self):
+        first = self.start(WIREPROOF, "sweep", "grid.toml")
+        self.wait_for(lambda: self.lines() > 2)
+        first.send_signal(signal.SIGSTOP)
+        before = self.read()
+        busy = "wireproof: grid.results: another run is writing it\n"
+        self.alone("sweep", "grid.toml", code=1, error=busy)
+        process = self.start(WIREPROOF, "launch", "-n", "2", "--", WIREPROOF, "sweep", "grid.toml")
+        _, err = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, err.count(busy)), (1, 1), err)
+        self.assertEqual(self.read(), before)
+        first.send_signal(signal.SIGCONT)
+        _, err = first.communicate(timeout=PATIENCE)
+        self.assertEqual((first.returncode, err, self.lines()), (0, "", POINTS))
+
+    def test_parts_are_not_merged_while_a_run_writes_one(self):
+        self.alone("sweep", "grid.toml", "--shard", "1/2")
+        second = self.start(WIREPROOF, "sweep", "grid.toml", "--shard", "2/2")
+        self.wait_for(lambda: self.lines("grid.2-of-2.results") > 2)
+        second.send_signal(signal.SIGSTOP)
+        self.alone("sweep", "grid.toml", "--merge", code=1,
+                   error="wireproof: grid.2-of-2.results: another run is writing it\n")
+        second.send_signal(signal.SIGCONT)
+        second.communicate(timeout=PATIENCE)
+        self.alone("sweep", "grid.toml", "--merge")
+        self.assertEqual(self.lines(), POINTS)
+
+    def test_an_incomplete_line_is_dropped_and_told(self):
+        whole = self.wholly()
+        lines = whole.splitlines(keepends=True)
+        with open(self.path("grid.results"), "wb") as file:
+            file.write(b"".join(lines[:150]) + lines[150][:33])
+        self.alone("sweep", "grid.toml", error="wireproof: grid.results: the last line is incomplete and was dropped\n")
+        self.assertEqual(self.read(), whole)
+
+    def test_results_of_another_sweep_seed_or_version_are_left_alone(self):
+        whole = self.wholly()
+        lines = whole.splitlines(keepends=True)
+        self.assertIn(b'"version":"wireproof ', lines[0])
+        other = {"sweep": (GRID.replace("128, ", ""), whole), "seed": (GRID.replace("seed = 7", "seed = 8"), whole),
+                 "version": (GRID, whole.replace(b'"version":"wireproof ', b'"version":"wireproof 9')),
+                 "old": (GRID, whole.replace(b',"version":"wireproof ', b',"by":"wireproof '))}
+        for name, (grid, results) in other.items():
+            for torn in (b"", lines[0][:40]):
+                with self.subTest(name, torn=torn):
+                    self.write("grid.toml", grid)
+                    with open(self.path("grid.results"), "wb") as file:
+                        file.write(results + torn)
+                    process = self.start(WIREPROOF, "sweep", "grid.toml")
+                    out, err = process.communicate(timeout=PATIENCE)
+                    self.assertEqual((process.returncode, out, err.count("\n")), (1, "", 1), err)
+                    self.assertRegex(err, r"^wireproof: grid.results:\d+: ")
+                    self.assertIn("another version" if name in ("version", "old") else "no point of this sweep", err)
+                    self.assertEqual(self.read(), results + torn)
+
+
+class SoakJob(Case):
+    def test_the_worlds_are_those_of_one_process(self):
+        for arguments in (("--worlds", "90", "--json"), ("--worlds", "90"), ("--worlds", "60", "--protocol", "ib")):
+            with self.subTest(arguments):
+                words = ("soak", "--seed", "4711", "--no-timing", *arguments)
+                self.assertEqual(self.launch(3, *words), self.alone(*words))
+
+    def test_its_seed_is_that_of_rank_0(self):
+        shown = json.loads(self.launch(2, "soak", "--worlds", "9", "--json"))
+        self.assertEqual((shown["worlds"], shown["failed"]), (9, 0))
+
+    def test_it_ends_when_its_time_is_over(self):
+        shown = json.loads(self.launch(2, "soak", "--seconds", "1", "--json"))
+        self.assertGreater(shown["worlds"], 0)
+        self.assertEqual(shown["failed"], 0)
+
+
+class SearchJob(Case):
+    LIST = """# three searches
+pcie --messages 3
+hippi6400 --rule literal --no-damage   # refuted
+
+sp-am --messages 1 --faults 1
+"""
+
+    def test_a_list_is_answered_in_its_order(self):
+        self.write("list.txt", self.LIST)
+        for extra in ((), ("--json",)):
+            words = ("search", "--tasks", "list.txt", "--no-timing", *extra)
+            alone = self.alone(*words, code=1)
+            process = self.start(WIREPROOF, "launch", "-n", "3", "--", WIREPROOF, *words)
+            out, _ = process.communicate(timeout=PATIENCE)
+            self.assertEqual((process.returncode, out), (1, alone))
+        shown = json.loads(alone)
+        self.assertEqual(shown["schema"], "wireproof.search_list/1")
+        self.assertEqual([one["verdict"] for one in shown["searches"]], ["holds", "in_circles", "holds"])
+        single = json.loads(self.alone("search", "pcie", "--messages", "3", "--no-timing", "--json"))
+        self.assertEqual(shown["searches"][0], single)
+
+    def test_a_line_that_makes_no_sense_is_named(self):
+        for line, word in (("tcp", "PROTOCOL"), ("pcie --window 99", "--window"), ("pcie --out a", "--out"),
+                           ("pcie --rule literal", "--rule"), ("--window 2", "PROTOCOL")):
+            with self.subTest(line):
+                self.write("list.txt", "pcie\n" + line + "\n")
+                process = self.start(WIREPROOF, "search", "--tasks", "list.txt")
+                out, err = process.communicate(timeout=PATIENCE)
+                self.assertEqual((process.returncode, out, err.count("\n")), (1, "", 1), err)
+                self.assertIn("list.txt:2: ", err)
+                self.assertIn(word, err)
+
+    def test_a_list_excludes_options_of_a_search(self):
+        self.write("list.txt", self.LIST)
+        for words in (("pcie",), ("--window", "3"), ("--out", "found.toml")):
+            process = self.start(WIREPROOF, "search", *words, "--tasks", "list.txt")
+            _, err = process.communicate(timeout=PATIENCE)
+            self.assertEqual((process.returncode, err.count("\n")), (2, 1), err)
+            self.assertIn("--tasks", err)
+
+    def test_a_search_that_is_not_finished_is_named(self):
+        self.write("list.txt", "pcie --messages 2\npcie --states 10\n")
+        process = self.start(WIREPROOF, "search", "--tasks", "list.txt", "--no-timing")
+        out, err = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 1, err)
+        self.assertIn("holds: ", out)
+        self.assertEqual(err, "wireproof: list.txt:2: not finished: there are more than 10 states (--states)\n")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])
