@@ -6,14 +6,18 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <stop_token>
+#include <utility>
 
 #include "wireproof/app/common/files.hpp"
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/progress.hpp"
 #include "wireproof/cli/carry_options.hpp"
+#include "wireproof/cli/job_ranks.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
+#include "wireproof/cli/search_list.hpp"
 #include "wireproof/cli/timing.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/ladder/scenario.hpp"
@@ -39,6 +43,11 @@ Examples:
   wireproof search sp-am --recovery selective --both-ways --faults 1
   wireproof search hippi6400 --rule literal --no-damage --out found.toml
   wireproof ladder found.toml
+  wireproof search --tasks list.txt     a search in each line: "pcie --window 3"
+
+Searches of a list run at the same time, on all processors of this host, and on
+all ranks of a job (mpirun wireproof search --tasks list.txt). Each may need the
+memory of --states.
 
 Exit code 0: it holds; 1: a counterexample was found, or the search was not
 finished; 2: the command line is wrong.)";
@@ -86,6 +95,7 @@ Json json_move(const lab::SearchStep& step) {
     return move;
 }
 
+/// One search, with the options that say what is searched.
 struct SearchVerb {
     std::string protocol;
     std::uint32_t window = 2;
@@ -103,8 +113,10 @@ struct SearchVerb {
     std::string rule;
     std::string recovery;
     std::string out;
+    std::string tasks;  // a file with a search in each line; empty: this search alone
     bool json = false;
     Timing timing;
+    const std::stop_token* stop = nullptr;  // one of a list: who stops it
 
     OptionRules rules_of_options;
 
@@ -113,6 +125,8 @@ struct SearchVerb {
     /// Fills in the values that were not given. Throws if the task cannot be searched.
     void check(const CLI::App& verb) {
         rules_of_options.check(verb);
+        if (!tasks.empty()) return;
+        if (protocol.empty()) refuse_usage("search needs a PROTOCOL or --tasks FILE");
         if (messages == 0) messages = is_am() ? 3 : 6;
         if (modulus == 0) {
             modulus = is_am()              ? 64
@@ -127,6 +141,13 @@ struct SearchVerb {
 
     int run() {
         catch_interrupts();
+        farm::Farm farm = farm_of("search", true);
+        const ReadSearch read = [this](const std::string& line) { return read_line(line); };
+        if (!farm.is_rank_0()) {
+            return help(farm, [&read](farm::Farm& of) { help_with_search_list(of, read); });
+        }
+        if (!tasks.empty()) return run_search_list(farm, tasks, json, read);
+        farm.dismiss();
         timing.start();
         OutputFile file(out);
         const Findings findings = is_am() ? find(am_search()) : find_in_link();
@@ -142,7 +163,22 @@ struct SearchVerb {
         return result.found() ? exit_failed : 0;
     }
 
+    /// Runs it as one of a list.
+    std::optional<ListedResult> run_listed(const std::stop_token& by) {
+        stop = &by;
+        timing.start();
+        const Findings findings = is_am() ? find(am_search()) : find_in_link();
+        const SearchVerdict verdict = findings.result.verdict;
+        if (verdict == SearchVerdict::interrupted) return std::nullopt;
+        const bool gave_up = verdict == SearchVerdict::too_many_states;
+        return ListedResult{findings.result.found() || gave_up ? exit_failed : 0,
+                            json ? json_of(findings) : text_of(findings),
+                            gave_up ? too_many_states() : std::string()};
+    }
+
 private:
+    ListedSearch read_line(const std::string& line) const;
+
     std::string too_many_states() const {
         return fmt::format("not finished: there are more than {} states (--states)", states);
     }
@@ -201,9 +237,11 @@ private:
 
     template <class Search>
     Findings find(const std::unique_ptr<Search>& search) const {
-        Progress progress("states:", 0, "states");
-        const auto go_on = [&progress](std::size_t met) {
-            progress.show_count(met);
+        std::optional<Progress> progress;
+        if (stop == nullptr) progress.emplace("states:", 0, "states");
+        const auto go_on = [this, &progress](std::size_t met) {
+            if (stop != nullptr) return !stop->stop_requested();
+            progress->show_count(met);
             return !is_interrupted();
         };
         Findings findings{search->run({.states = states, .go_on = go_on})};
@@ -319,40 +357,66 @@ void add_faults(CLI::App& verb, SearchVerb& search) {
          "timers may end at any moment (default for links)");
 }
 
+/// The options of one search.
+std::vector<const CLI::Option*> add_task(CLI::App& verb, SearchVerb& search) {
+    const std::size_t before = verb.get_options().size();
+    verb.add_option("PROTOCOL", search.protocol, "pcie, hippi6400 or sp-am")
+        ->check(CLI::IsMember({"pcie", "hippi6400", "sp-am"}));
+    const auto number = [&verb](const char* name, auto& value, const char* what,
+                                std::uint64_t least, std::uint64_t most) {
+        accept_whole(*verb.add_option(name, value, what)->type_name("N"), least, most);
+    };
+    number("--window", search.window, "frames that may be unacknowledged (2)", 1, 16);
+    number("--modulus", search.modulus, "sequence numbers (the least that suits; sp-am: 64)", 2,
+           65536);
+    number("--messages", search.messages, "from A (6; sp-am: 3)", 1, 100);
+    verb.add_flag("--both-ways", search.both_ways, "as many from B");
+    number("--in-flight", search.in_flight, "frames on the way, each way (2)", 1,
+           lab::SearchSetting::in_flight_max);
+    add_faults(verb, search);
+    search.rules_of_options.applies(
+        verb.add_option("--rule", search.rule, "hippi6400: what a duplicate is answered by")
+            ->check(CLI::IsMember(rules)),
+        [&search] { return search.protocol == "hippi6400"; }, "hippi6400");
+    search.rules_of_options.applies(
+        verb.add_option("--recovery", search.recovery, "of sp-am: go-back-n or selective")
+            ->check(CLI::IsMember(recoveries)),
+        [&search] { return search.is_am(); }, "sp-am");
+    number("--states", search.states, "give up after so many (10 million, about 0.7 GB)", 1,
+           1'000'000'000);
+    const auto all = verb.get_options();
+    return {all.begin() + static_cast<std::ptrdiff_t>(before), all.end()};
+}
+
+// The words of the line are those of a command line.
+ListedSearch SearchVerb::read_line(const std::string& line) const {
+    const auto one = std::make_shared<SearchVerb>();
+    const auto app = std::make_shared<CLI::App>();
+    app->set_help_flag();
+    add_task(*app, *one);
+    one->json = json;
+    one->timing = timing;
+    app->parse(line);
+    one->check(*app);
+    // The options belong to the parser.
+    return [one, app](const std::stop_token& by) { return one->run_listed(by); };
+}
+
 }  // namespace
 
 void add_search(CLI::App& app, Run& run) {
     const auto search = std::make_shared<SearchVerb>();
     CLI::App* verb = app.add_subcommand("search", "look at every state of a small world");
-    verb->add_option("PROTOCOL", search->protocol, "pcie, hippi6400 or sp-am")
-        ->required()
-        ->check(CLI::IsMember({"pcie", "hippi6400", "sp-am"}));
-    const auto number = [verb](const char* name, auto& value, const char* what, std::uint64_t least,
-                               std::uint64_t most) {
-        accept_whole(*verb->add_option(name, value, what)->type_name("N"), least, most);
-    };
-    number("--window", search->window, "frames that may be unacknowledged (2)", 1, 16);
-    number("--modulus", search->modulus, "sequence numbers (the least that suits; sp-am: 64)", 2,
-           65536);
-    number("--messages", search->messages, "from A (6; sp-am: 3)", 1, 100);
-    verb->add_flag("--both-ways", search->both_ways, "as many from B");
-    number("--in-flight", search->in_flight, "frames on the way, each way (2)", 1,
-           lab::SearchSetting::in_flight_max);
-    add_faults(*verb, *search);
-    search->rules_of_options.applies(
-        verb->add_option("--rule", search->rule, "hippi6400: what a duplicate is answered by")
-            ->check(CLI::IsMember(rules)),
-        [&chosen = *search] { return chosen.protocol == "hippi6400"; }, "hippi6400");
-    search->rules_of_options.applies(
-        verb->add_option("--recovery", search->recovery, "of sp-am: go-back-n or selective")
-            ->check(CLI::IsMember(recoveries)),
-        [&chosen = *search] { return chosen.is_am(); }, "sp-am");
-    number("--states", search->states, "give up after so many (10 million, about 0.7 GB)", 1,
-           1'000'000'000);
-    search->rules_of_options.writes(
+    const auto of_a_task = add_task(*verb, *search);
+    verb->add_option("--tasks", search->tasks, "do the searches of this list, one in each line")
+        ->type_name("FILE");
+    CLI::Option* const out =
         verb->add_option("--out", search->out, "write a counterexample as a scenario")
-            ->type_name("FILE"),
-        search->out);
+            ->type_name("FILE");
+    search->rules_of_options.writes(out, search->out);
+    const auto is_alone = [&chosen = *search] { return chosen.tasks.empty(); };
+    search->rules_of_options.apply(of_a_task, is_alone, "a single search, not --tasks");
+    search->rules_of_options.applies(out, is_alone, "a single search, not --tasks");
     search->timing.add(*verb);
     verb->add_flag("--json", search->json, "print one JSON object (schema wireproof.search/1)");
     verb->footer(explanation);
