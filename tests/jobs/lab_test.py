@@ -164,6 +164,15 @@ class SweepJob(Case):
         self.assertEqual(len(told), 1, err)
         self.assertIn("grid.toml:2:1: ", told[0])
 
+    def test_all_ranks_must_run_one_program(self):
+        process = self.start(WIREPROOF, "launch", "-n", "2", "--", "sh", "-c",
+                             'test $WIREPROOF_RANK = 0 && exec "$0" soak --worlds 9999; exec "$0" sweep grid.toml',
+                             WIREPROOF)
+        out, err = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, out), (1, ""), err)
+        self.assertRegex(err, r"^wireproof: rank 1 runs wireproof \S+ sweep, but rank 0 runs wireproof \S+ soak\n"
+                              r"(wireproof: rank 0 ended with .*\n)?$")
+
     def test_ranks_without_a_job_do_not_all_do_the_same(self):
         process = self.start(WIREPROOF, "sweep", "grid.toml", OMPI_COMM_WORLD_RANK="1", OMPI_COMM_WORLD_SIZE="3")
         out, err = process.communicate(timeout=PATIENCE)

@@ -128,6 +128,16 @@ TEST(Dealing, AfterAnEarlierEndOnlyTheTasksBeforeItCount) {
     EXPECT_EQ(dealing.results(), 3);
 }
 
+TEST(Dealing, ATaskBehindTheEndIsNotWaitedFor) {
+    Dealing dealing(3);
+    dealing.admit(0, 2);
+    EXPECT_EQ(deal_all(dealing).size(), 2);
+    dealing.end_at(1);
+    EXPECT_FALSE(dealing.complete());
+    EXPECT_TRUE(dealing.done(0, 0));
+    EXPECT_TRUE(dealing.complete());
+}
+
 TEST(Dealing, TasksOfALostRankBehindTheEndAreNotDealtAgain) {
     Dealing dealing(9);
     dealing.admit(1, 4);

@@ -153,7 +153,7 @@ void Farm::deal(const FarmPlan& plan) {
         WorkThreads own(most, plan.work, [this] { wake(); });
         dealing.admit(0, own.room());
         for (std::size_t rank = 1; rank < size(); ++rank) {
-            post(rank, {.kind = Kind::setup, .bytes = plan.setup});
+            post(rank, {.kind = Kind::setup, .bytes = program_ + '\n' + plan.setup});
         }
         while (!dealing.complete()) {
             while (const auto deal = dealing.next()) {
@@ -233,7 +233,11 @@ std::optional<std::string> Farm::await_setup() {
         wait([this] { return !mail_->arrived.empty(); });
         while (auto event = next_event()) {
             check_rank_0(*event);
-            if (event->parcel.kind == Kind::setup) return std::move(event->parcel.bytes);
+            // A rank of another program does nothing: rank 0 sees its hello, and ends the job.
+            const std::string& bytes = event->parcel.bytes;
+            if (event->parcel.kind == Kind::setup && bytes.starts_with(program_ + '\n')) {
+                return bytes.substr(program_.size() + 1);
+            }
             if (event->parcel.kind == Kind::end) {
                 endpoint_->close(end_time);
                 return std::nullopt;
