@@ -25,9 +25,9 @@ import sys
 import time
 
 # Each has the tests that kill its mutants.
-MODULES = ["base", "core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm", "wire/udp", "host",
-           "front/am", "front/ib", "front/link", "front/verbs/hooks", "front/verbs", "report", "app/capture",
-           "app/launch", "app/farm", "lab"]
+MODULES = ["base", "core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "proto/collective", "wire/shm",
+           "wire/udp", "host", "front/am", "front/ib", "front/link", "front/verbs/hooks", "front/verbs", "report",
+           "app/capture", "app/launch", "app/farm", "lab"]
 FOLDERS = [*MODULES[:-1], "wire/memory", "wire/faulty", "sim", "lab"]
 WITH_OTHERS = ["front/verbs/hooks"]  # the folder above adds it
 INTEROP = pathlib.Path(__file__).resolve().parents[1] / "interop"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "wireproof/proto/collective/combine.hpp"
@@ -269,6 +270,24 @@ TEST(CollectiveOperations, AllRanksGetTheSameSumThoughTheOrderOfAdditionMatters)
         for (Rank rank = 0; rank < ranks; ++rank) {
             ASSERT_EQ(doubles(script.memory[rank]), doubles(script.expected[rank]));
         }
+    }
+}
+
+// What is not a number has no order, so the result shows which operand was the left one.
+TEST(CollectiveOperations, TheElementsOfLowerRanksAreTheLeftOperands) {
+    for (Rank ranks = 2; ranks <= 17; ++ranks) {
+        World world(ranks, ranks);
+        Script script = make(Call::all_reduce, ranks, 0, world.random);
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            script.memory[rank].resize(8);
+            const double value = rank % 3 == 1 ? std::nan("") : 100.0 - rank;
+            std::memcpy(script.memory[rank].data(), &value, 8);
+        }
+        script.reduction = Reduction::max;
+        script.expected.assign(ranks, reference_reduction(Reduction::max, script.memory));
+        for (Rank rank = 0; rank < ranks; ++rank) begin(world, script, rank);
+        ASSERT_TRUE(world.settle());
+        for (Rank rank = 0; rank < ranks; ++rank) expect_result(world, script, rank);
     }
 }
 
