@@ -183,7 +183,7 @@ void Node::push(Instant now) {
 template <class W>
 std::size_t Node::turn(W& wire, Instant now) {
     const bool nothing_asked =
-        ready_.empty() && finished_.empty() && awaiting_ == awaiting_told_ && !mid_turn_;
+        ready_.empty() && finished_.empty() && awaits() == awaiting_told_ && !mid_turn_;
     if (nothing_asked && now < deadlines_.earliest()) {
         asked_since_poll_ = 0;  // all requests have left
         more_asked_ = false;
@@ -265,8 +265,9 @@ std::size_t Node::rest_of_turn(W& wire, Instant now) {
     std::size_t handled = 0;
     answers_at_once_ = false;
     if (may_have_event(wire)) handled += take_events(wire, now);
-    if (awaiting_ != awaiting_told_) tell_awaiting();
+    if (awaits() != awaiting_told_) tell_awaiting();
     if (now >= deadlines_.earliest()) handled += run_timers(now);
+    if (companion_) companion_->on_turn();
     send(wire, now);
     coalescing_ = false;
     mid_turn_ = false;
@@ -302,10 +303,10 @@ std::size_t Node::deliver_rest() {
 }
 
 void Node::tell_awaiting() {
-    awaiting_told_ = awaiting_;
+    awaiting_told_ = awaits();
     for (std::size_t i = 0; i < met_.size(); ++i) {
         const Connection& connection = peers_[met_[i]].connection;
-        const bool awaiting = awaiting_ && connection.established();
+        const bool awaiting = awaiting_told_ && connection.established();
         if (awaiting != connection.awaiting()) mark_ready(met_[i]).set_awaiting(awaiting);
     }
 }
@@ -444,6 +445,7 @@ void Node::note_undelivered(std::size_t peer, const FateUnknown& fate) {
 }
 
 void Node::report_refused(std::size_t peer, std::uint16_t handler) {
+    if (companion_) companion_->on_refused(peer, handler);
     const auto report = refused_;
     if (report && *report) (*report)(peer, handler);
 }
@@ -466,6 +468,7 @@ void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
     lost.packet_times = ended.packet_times;
     lost.by_peer = ended.by_peer;
     if (peers_[peer].connection.established()) mark_ready(peer).set_awaiting(awaiting_told_);
+    if (companion_) companion_->on_lost(peer);
     const auto report = report_;
     if (report && *report) (*report)(lost);
 }
