@@ -2,8 +2,8 @@
 # installation: an archive, a shared library, and the files for find_package(wireproof) and
 # pkg-config.
 
-set(parts base core proto_am proto_pcie proto_hippi proto_ib wire_memory wire_udp wire_shm wire_faulty
-  host front_am front_ib)
+set(parts base core proto_am proto_pcie proto_hippi proto_ib proto_collective wire_memory wire_udp wire_shm
+  wire_faulty host front_am front_ib)
 if(WIREPROOF_LAB)
   list(APPEND parts sim sim_sp2 report lab)
 endif()
