@@ -352,7 +352,6 @@ template <class W>
 void Node::send(W& wire, Instant now) {
     if (!std::exchange(held_, false)) held_since_ = now;
     if (ready_.empty()) return wire.flush(now);
-    // Near peers wait for a shorter time.
     const auto may_hold = [&](Connection& connection) {
         return coalescing_ && now - held_since_ < connection.config().coalesce_for &&
                connection.may_coalesce();
