@@ -32,11 +32,11 @@ std::vector<ListedLine> read_list(const std::string& text, const std::string& fi
     for (int number = 1; std::getline(lines, line); ++number) {
         const std::string words = line.substr(0, line.find('#'));
         if (words.find_first_not_of(" \t\r") == words.npos) continue;
-        std::string place = fmt::format("{}:{}", file, number);
+        std::string where = fmt::format("{}:{}", file, number);
         try {
-            list.push_back({place, read(words)});
+            list.push_back({where, read(words)});
         } catch (const std::exception& wrong) {
-            throw Failure(fmt::format("{}: {}", place, wrong.what()));
+            throw Failure(fmt::format("{}: {}", where, wrong.what()));
         }
     }
     if (list.empty()) throw Failure(fmt::format("{} has no search", file));
