@@ -1,8 +1,11 @@
 """What the tests of the launcher share: ranks whose processes are known, and a look whether they have ended."""
+import os
 import time
 
 from command import PATIENCE, Case, is_running, kill_if_there
 
+# All ranks write to one pipe. An unbuffered Python would write a line and its end apart.
+os.environ.pop("PYTHONUNBUFFERED", None)
 # A rank that says its process number, and that of a child, and then sleeps.
 SLEEP = "sleep 1000 & echo $$ $!; wait"
 # A shell ignores SIGINT in a process that it runs in the background, so here it has none.
