@@ -90,26 +90,6 @@ TEST(AmConnection, SpreadsItsPacketsOverALongRoundTrip) {
     EXPECT_LE(pair.now - since, Duration::milliseconds(12));
 }
 
-// The question about the first long packets measures the round trip, too. Its answer comes before
-// the acknowledgements.
-TEST(AmConnection, WithoutCongestionControlALongRoundTripDoesNotPutOffTheNextQuestion) {
-    const Config config = bare();
-    Pair pair(config, 200'000);
-    const auto source = pattern(200'000);
-    ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
-    const Frames leaving = pair.a.take(pair.now);
-    ASSERT_EQ(leaving.back().header.kind, Kind::keepalive);
-    pair.wait(Duration::milliseconds(3));
-    pair.give(pair.b, leaving);
-    const Frames answers = pair.b.take(pair.now);
-    ASSERT_EQ(answers.back().header.kind, Kind::nack);
-    pair.give(pair.a, answers.back());
-    pair.give(pair.b, pair.a.take(pair.now));
-    pair.give(pair.a, pair.b.take(pair.now).front());
-    ASSERT_FALSE(pair.a.engine.idle());
-    EXPECT_LE(pair.a.engine.next_deadline() - pair.now, config.keepalive_after);
-}
-
 TEST(AmConnection, SpreadsNothingOnAShortRoundTrip) {
     Pair pair(on_a_shared_path());
     requests(pair.a, 200);
