@@ -32,7 +32,7 @@ Expected<std::vector<std::string>> RendezvousBoard::exchange(std::string_view en
 Expected<std::vector<std::string>> RendezvousBoard::serve(std::string_view entry,
                                                           std::chrono::milliseconds patience) {
     const Deadline deadline(patience);
-    const auto failed = [this](const std::string& why) {
+    const auto failed = [](const std::string& why) {
         return unexpected("rendezvous of rank 0: " + why);
     };
     if (entry.size() > entry_max) return failed("the entry has more than 65536 bytes");
