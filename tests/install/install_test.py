@@ -86,7 +86,9 @@ class AStrangersProjectFindsBuildsAndRunsIt(Installed):
             names.remove("event_loop_asio")
         folder = self.build(self.prefix, "build-examples",
                             programs=[os.path.join(SOURCE, "examples", name + ".cpp") for name in names])
-        said = {name: run(os.path.join(folder, name)) for name in names}
+        # A job of one process, for hello_job.
+        job = {**os.environ, "WIREPROOF_PEERS": "127.0.0.1:7484", "WIREPROOF_RANK": "0"}
+        said = {name: run(os.path.join(folder, name), env=job) for name in names}
         self.assertEqual(said["key_value"], "one is 1st\ntwo is second\nthree is nothing\n")
         self.assertIn("WRITTEN FROM AFAR", said["remote_write"])
         for name in ("event_loop", "event_loop_asio"):
