@@ -125,8 +125,10 @@ def program_of(work, mutant):
     if is_interop(module):
         return "wireproof_libibverbs"
     file = file_of_test(work, mutant)
-    lists = (file.parent / "CMakeLists.txt")
-    kind = "statistics_test" if lists.exists() and file.name in lists.read_text() else "test"
+    folder = work / "wireproof" / module
+    statistics = re.search(r"\bSTATISTICS\s([^)]*)", (folder / "CMakeLists.txt").read_text())
+    named = statistics[1].split() if statistics else []
+    kind = "statistics_test" if file.relative_to(folder).as_posix() in named else "test"
     return f"{file.stem}_of_wireproof_{module.replace('/', '_')}_{kind}"
 
 
