@@ -70,6 +70,13 @@ TEST(ShmWire, OnlyMembersMeet) {
     EXPECT_EQ(b.next_deadline(), never);
     ASSERT_TRUE(send(b, zero, "here"));
     EXPECT_EQ(next(a, time.now()), "1:here");
+    // A node calls those with smaller numbers, but not one that is no member.
+    const std::string other = unique_name();
+    ShmWire c = open({.name = other, .node = 1, .nodes = 3, .members = {false, true, true}});
+    ShmWire d = open({.name = other, .node = 2, .nodes = 3, .members = {false, true, true}});
+    ASSERT_TRUE(meet(c, PeerId{2}, d, one, time));
+    EXPECT_EQ(c.next_deadline(), never);
+    EXPECT_EQ(d.next_deadline(), never);
 }
 
 // The peer sees a notice without a frame, a flush or a receive. Each life of the peer sees it
