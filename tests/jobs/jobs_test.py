@@ -92,7 +92,7 @@ class OneHost(Dying):
                 self.all_share_memory(run([os.environ["WIREPROOF"], "launch", "-n", str(size), "--", HELLO]), size)
 
     def test_of_mpirun(self):
-        need("mpirun.openmpi")
+        need(MPIRUN[0])
         for size in (1, 2, 4):
             with self.subTest(size):
                 self.all_share_memory(run([*MPIRUN, "-n", str(size), HELLO]), size)

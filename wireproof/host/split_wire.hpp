@@ -30,7 +30,6 @@ public:
     ~SplitWire() { close(); }
 
     AnyWire& near() { return near_; }
-    AnyWire& far() { return far_; }
     bool is_near(PeerId peer) const { return near_peers_[static_cast<std::size_t>(peer)]; }
 
     AnyLane& lane(PeerId peer) { return wire_to(peer).lane(peer); }

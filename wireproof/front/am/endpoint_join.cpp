@@ -19,10 +19,10 @@
 #include "wireproof/front/am/endpoint_inside.hpp"
 #include "wireproof/front/am/job_paths.hpp"
 #include "wireproof/front/am/opened_wires.hpp"
-#include "wireproof/host/job/deadline.hpp"
 #include "wireproof/host/job/host_facts.hpp"
 #include "wireproof/host/job/job_board.hpp"
 #include "wireproof/host/job/sharing_proof.hpp"
+#include "wireproof/host/rendezvous/deadline.hpp"
 #include "wireproof/host/wait.hpp"
 
 namespace wireproof::am {
@@ -155,7 +155,8 @@ public:
                                    " threads are more nodes than 16 bits can number");
         }
         if (place_.size * threads_ == 1) return open_at({"127.0.0.1:0"});
-        auto all = meet(**board).and_then([this](const Meeting& meeting) { return open(meeting); });
+        auto all =
+            meet(**board).and_then([this](const Meeting& meeting) { return open_all(meeting); });
         if (!met_) return Joined::failure(all.error().message);
         const std::string end = all ? std::string(joined_text) : failed_rank(all.error().message);
         const auto ends = exchange<std::string>(**board, end, deadline_, read_end);
@@ -164,7 +165,6 @@ public:
     }
 
 private:
-    std::size_t first_node() const { return place_.rank * threads_; }
     std::size_t nodes() const { return place_.size * threads_; }
 
     /// The options as open() gets them.
@@ -222,7 +222,7 @@ private:
 
     Expected<void> open_sockets(const std::string& address) {
         for (std::size_t thread = 0; thread < threads_; ++thread) {
-            const std::size_t node = first_node() + thread;
+            const std::size_t node = place_.rank * threads_ + thread;
             std::vector<std::string> peers(nodes());
             peers[node] = address;
             const Options options = options_of(node, std::move(peers));
@@ -238,7 +238,7 @@ private:
         return {};
     }
 
-    Expected<std::vector<Endpoint>> open(const Meeting& meeting) {
+    Expected<std::vector<Endpoint>> open_all(const Meeting& meeting) {
         std::vector<std::string> groups;
         for (const host::HostFacts& host : meeting.hosts) groups.push_back(host.key);
         const auto ranks = sharing_ranks(place_.rank, groups, meeting.entries);
@@ -249,7 +249,7 @@ private:
             for (std::size_t node = 0; node < nodes(); ++node) {
                 sharing[node] = node != self && ranks[node / threads_];
             }
-            auto inside = open(std::move(own), meeting, sharing);
+            auto inside = open_node(std::move(own), meeting, sharing);
             if (!inside) return tl::unexpected(inside.error());
             (*inside)->paths = paths(meeting, sharing);
             all.push_back(Endpoint(*std::move(inside)));
@@ -270,8 +270,8 @@ private:
         return paths;
     }
 
-    Expected<std::unique_ptr<Inside>> open(OwnNode own, const Meeting& meeting,
-                                           const std::vector<bool>& sharing) {
+    Expected<std::unique_ptr<Inside>> open_node(OwnNode own, const Meeting& meeting,
+                                                const std::vector<bool>& sharing) {
         ReadOptions& read = own.read;
         const std::size_t self = read.config.node;
         const auto near_count = std::count(sharing.begin(), sharing.end(), true);

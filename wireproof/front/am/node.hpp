@@ -36,8 +36,8 @@ private:
     bool& flag_;
 };
 
-/// The peers that share memory with this node, if other peers do not. The wire is then a SplitWire
-/// with a ShmWire as its near one.
+/// The peers that share memory with this node, if other peers do not. The wire is then a SplitWire,
+/// and its near one is a ShmWire or has one inside (faults).
 struct NearPeers {
     Config config = {};               // of the connections to them
     std::vector<bool> are_near = {};  // by number. Empty: all peers are alike

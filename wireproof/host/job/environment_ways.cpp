@@ -3,10 +3,10 @@
 #include <array>
 #include <set>
 
-#include "wireproof/host/job/environment.hpp"
 #include "wireproof/host/job/job_number.hpp"
 #include "wireproof/host/job/rendezvous_board.hpp"
 #include "wireproof/host/job/ways.hpp"
+#include "wireproof/host/rendezvous/environment.hpp"
 #include "wireproof/host/rendezvous/service_address.hpp"
 
 namespace wireproof::host {

@@ -17,8 +17,8 @@
 #include <optional>
 #include <utility>
 
-#include "wireproof/host/job/environment.hpp"
 #include "wireproof/host/job/ip_text.hpp"
+#include "wireproof/host/rendezvous/environment.hpp"
 #include "wireproof/host/rendezvous/owned_handle.hpp"
 
 namespace wireproof::host {

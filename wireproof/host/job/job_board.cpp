@@ -2,9 +2,9 @@
 
 #include <array>
 
-#include "wireproof/host/job/deadline.hpp"
 #include "wireproof/host/job/job_number.hpp"
 #include "wireproof/host/job/ways.hpp"
+#include "wireproof/host/rendezvous/deadline.hpp"
 
 namespace wireproof::host {
 namespace {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <map>
 
-#include "wireproof/host/job/environment.hpp"
 #include "wireproof/host/job/host_facts.hpp"
 #include "wireproof/host/job/ip_text.hpp"
+#include "wireproof/host/rendezvous/environment.hpp"
 
 namespace wireproof::host {
 namespace {

@@ -6,11 +6,11 @@
 #include <array>
 #include <cerrno>
 
-#include "wireproof/host/job/deadline.hpp"
-#include "wireproof/host/job/environment.hpp"
 #include "wireproof/host/job/pmi2_parts.hpp"
 #include "wireproof/host/job/shared_library.hpp"
 #include "wireproof/host/job/ways.hpp"
+#include "wireproof/host/rendezvous/deadline.hpp"
+#include "wireproof/host/rendezvous/environment.hpp"
 
 namespace wireproof::host {
 namespace {

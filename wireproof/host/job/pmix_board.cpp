@@ -1,8 +1,8 @@
 // PMIx, the process interface of Open MPI's mpirun and of srun --mpi=pmix. Its types come from its
 // header, and its functions from the library at run time. So a program needs no PMIx to be started
 // in another way. Macros of the header are avoided: some call functions of the library.
-#include "wireproof/host/job/environment.hpp"
 #include "wireproof/host/job/ways.hpp"
+#include "wireproof/host/rendezvous/environment.hpp"
 
 #ifdef WIREPROOF_PMIX
 
@@ -14,8 +14,8 @@
 #include <mutex>
 #include <optional>
 
-#include "wireproof/host/job/deadline.hpp"
 #include "wireproof/host/job/shared_library.hpp"
+#include "wireproof/host/rendezvous/deadline.hpp"
 
 namespace wireproof::host {
 namespace {

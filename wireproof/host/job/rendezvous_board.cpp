@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "wireproof/host/job/deadline.hpp"
+#include "wireproof/host/rendezvous/deadline.hpp"
 #include "wireproof/host/rendezvous/rendezvous_text.hpp"
 #include "wireproof/host/wait.hpp"
 

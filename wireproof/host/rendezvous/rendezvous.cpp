@@ -6,18 +6,18 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <utility>
 
+#include "wireproof/host/rendezvous/deadline.hpp"
+#include "wireproof/host/rendezvous/environment.hpp"
 #include "wireproof/host/rendezvous/rendezvous_text.hpp"
 #include "wireproof/host/rendezvous/service_address.hpp"
 
 namespace wireproof::host {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 tl::unexpected<Error> failed(const RendezvousPlace& place, const std::string& why) {
@@ -29,51 +29,34 @@ tl::unexpected<Error> failed_call(const RendezvousPlace& place, const char* what
 }
 
 /// False: the time is up.
-bool wait_for(int socket, short what, Clock::time_point deadline) {
-    while (true) {
-        const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
-        if (left <= 0) return false;
+bool wait_for(int socket, short what, const Deadline& deadline) {
+    while (!deadline.past()) {
+        const std::int64_t left = deadline.left().count();
         pollfd wanted{.fd = socket, .events = what, .revents = 0};
         constexpr std::int64_t turn_max = 60'000;
         if (::poll(&wanted, 1, static_cast<int>(std::min<std::int64_t>(left, turn_max))) > 0) {
             return true;
         }
     }
-}
-
-Expected<std::uint32_t> number_in(const char* variable, std::uint32_t most) {
-    const char* text = std::getenv(variable);
-    if (text == nullptr) return unexpected(std::string(variable) + " is not set");
-    const auto number = number_of(text, most);
-    if (!number) {
-        return unexpected(std::string(variable) + " is no number from 0 to " +
-                          std::to_string(most));
-    }
-    return static_cast<std::uint32_t>(*number);
+    return false;
 }
 
 }  // namespace
 
 Expected<RendezvousPlace> RendezvousPlace::of_environment() {
-    RendezvousPlace place;
-    for (const auto& [variable, value] : {std::pair("WIREPROOF_RENDEZVOUS", &place.service),
-                                          std::pair("WIREPROOF_TOKEN", &place.token)}) {
-        const char* text = std::getenv(variable);
-        if (text == nullptr) return unexpected(std::string(variable) + " is not set");
-        *value = text;
+    for (const char* variable : {"WIREPROOF_RENDEZVOUS", "WIREPROOF_TOKEN"}) {
+        if (!is_set(variable)) return unexpected(not_set(variable));
     }
-    const auto size = number_in("WIREPROOF_SIZE", rendezvous_ranks_max);
+    const auto size = number_in("WIREPROOF_SIZE", 1, rendezvous_ranks_max);
     if (!size) return tl::unexpected(size.error());
-    if (*size == 0) return unexpected("WIREPROOF_SIZE is 0");
-    const auto rank = number_in("WIREPROOF_RANK", *size - 1);
+    const auto rank = number_in("WIREPROOF_RANK", 0, *size - 1);
     if (!rank) return tl::unexpected(rank.error());
-    place.size = *size;
-    place.rank = *rank;
-    return place;
+    return RendezvousPlace{text_in("WIREPROOF_RENDEZVOUS"), text_in("WIREPROOF_TOKEN"),
+                           static_cast<std::uint32_t>(*rank), static_cast<std::uint32_t>(*size)};
 }
 
 Expected<Rendezvous> Rendezvous::connect(RendezvousPlace place, milliseconds patience) {
-    const auto deadline = Clock::now() + patience;
+    const Deadline deadline(patience);
     const ServiceAddress address = service_address(place.service);
     if (!address) return failed(place, "this is no numeric address with a port");
     OwnedHandle socket(::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -89,22 +72,10 @@ Expected<Rendezvous> Rendezvous::connect(RendezvousPlace place, milliseconds pat
     return Rendezvous(std::move(place), std::move(socket));
 }
 
-Expected<std::string> Rendezvous::own_host() const {
-    sockaddr_storage own{};
-    socklen_t length = sizeof own;
-    auto* address = reinterpret_cast<sockaddr*>(&own);
-    std::array<char, NI_MAXHOST> text{};
-    if (::getsockname(*socket_, address, &length) != 0 ||
-        ::getnameinfo(address, length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
-        return failed(place_, "the system does not say this host's address");
-    }
-    return std::string(text.data());
-}
-
 Expected<std::vector<std::string>> Rendezvous::exchange(std::string_view entry,
                                                         milliseconds patience,
                                                         std::uint32_t number) {
-    const auto deadline = Clock::now() + patience;
+    const Deadline deadline(patience);
     if (entry.size() > rendezvous_entry_max) {
         return failed(place_,
                       "the entry has more than " + std::to_string(rendezvous_entry_max) + " bytes");
@@ -132,15 +103,6 @@ Expected<std::vector<std::string>> Rendezvous::exchange(std::string_view entry,
             return failed_call(place_, "no answer", errno);
         }
     }
-}
-
-Expected<std::vector<std::string>> rendezvous(const RendezvousPlace& place, std::string_view entry,
-                                              milliseconds patience, std::uint32_t number) {
-    const auto deadline = Clock::now() + patience;
-    auto connection = Rendezvous::connect(place, patience);
-    if (!connection) return tl::unexpected(connection.error());
-    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
-    return connection->exchange(entry, left, number);
 }
 
 }  // namespace wireproof::host

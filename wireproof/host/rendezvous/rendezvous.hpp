@@ -29,10 +29,6 @@ class Rendezvous {
 public:
     static Expected<Rendezvous> connect(RendezvousPlace place, std::chrono::milliseconds patience);
 
-    /// This host's address on the way to the service, without a port: "10.0.0.7", "fe80::1%eth0".
-    /// On a loopback address the service is on this host.
-    Expected<std::string> own_host() const;
-
     /// Puts this rank's entry (any bytes, at most rendezvous_entry_max) and waits until all ranks
     /// have put theirs. Returns all entries, by rank. `number` counts the exchanges of the job from
     /// 0. Call it once; the next exchange needs a new connection.
@@ -47,10 +43,5 @@ private:
     RendezvousPlace place_;
     OwnedHandle socket_;
 };
-
-/// Both steps, within `patience`.
-Expected<std::vector<std::string>> rendezvous(const RendezvousPlace& place, std::string_view entry,
-                                              std::chrono::milliseconds patience,
-                                              std::uint32_t number = 0);
 
 }  // namespace wireproof::host
