@@ -44,6 +44,10 @@ Fate FaultPlan::decide(const FrameInfo& info) {
             if (!fate.damaged) flips_.clear();
         }
     }
+    if (fate.lost && !loses_) {
+        fate.lost = false;
+        fate.damaged = true;
+    }
     if (fate.lost) fate = Fate{.lost = true};
     counts_.lost += fate.lost ? 1 : 0;
     counts_.damaged += fate.damaged ? 1 : 0;

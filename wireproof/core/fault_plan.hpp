@@ -81,6 +81,9 @@ public:
         bursts_ = bursts;
         only_bit_errors_ = false;
     }
+    /// For lines on which no frame vanishes: each frame that would be lost is damaged instead.
+    /// Draws the same random numbers.
+    void damage_what_would_be_lost() { loses_ = false; }
     void add_rule(FaultRule rule) { script_.push_back({std::move(rule), 0}); }
 
     /// Decides the fate of the next frame. The caller must call it in the order of sending. The
@@ -137,6 +140,7 @@ private:
     std::uint64_t bits_to_error_ = std::numeric_limits<std::uint64_t>::max();
     std::vector<std::uint64_t> flips_;  // bit offsets in the frame of the last decide()
     bool in_burst_ = false;
+    bool loses_ = true;
     bool only_bit_errors_ = true;  // then most frames meet no fault
 };
 

@@ -280,6 +280,29 @@ TEST(FaultPlan, ALostFrameIsNothingElse) {
     EXPECT_EQ(plan.counts().damaged + plan.counts().duplicated + plan.counts().held, 0U);
 }
 
+TEST(FaultPlan, OnALineThatLosesNothingTheSameFramesAreDamaged) {
+    FaultPlan losing({.loss = 0.1, .duplicate = 0.1}, 5);
+    losing.set_bursts({.begin = 0.01, .end = 0.2});
+    losing.add_rule({.nth_first = 7, .nth_last = 7, .fate = {.lost = true}});
+    FaultPlan damaging = losing;
+    damaging.damage_what_would_be_lost();
+    std::array<std::byte, 16> bytes{};
+    for (int i = 1; i <= 10'000; ++i) {
+        const Fate loss = losing.decide(frame_of(bytes.size()));
+        const Fate fate = damaging.decide(frame_of(bytes.size()));
+        EXPECT_FALSE(fate.lost);
+        EXPECT_EQ(fate.damaged, loss.lost);
+        EXPECT_TRUE(fate.damaged || i != 7);
+        if (!fate.damaged) continue;
+        bytes = {};
+        damaging.damage(bytes);
+        EXPECT_EQ(bits_set(bytes), 1U);
+    }
+    EXPECT_EQ(damaging.counts().lost, 0U);
+    EXPECT_EQ(damaging.counts().damaged, losing.counts().lost);
+    EXPECT_GT(losing.counts().lost, 1'000U);
+}
+
 TEST(FaultPlan, WhatIsSkippedMeetsTheSameErrorsAfterwards) {
     FaultPlan walking({.bit_error = 1e-6}, 11);
     FaultPlan skipping({.bit_error = 1e-6}, 11);
