@@ -2,7 +2,8 @@
 # installation: an archive, a shared library, and the files for find_package(wireproof) and
 # pkg-config.
 
-set(parts base core proto_am proto_pcie proto_hippi proto_ib proto_collective wire_memory wire_udp wire_shm
+list(TRANSFORM WIREPROOF_LINK_ENGINES PREPEND proto_ OUTPUT_VARIABLE link_engines)
+set(parts base core proto_am ${link_engines} proto_ib proto_collective wire_memory wire_udp wire_shm
   wire_faulty host front_am front_ib)
 if(WIREPROOF_LAB)
   list(APPEND parts sim sim_sp2 report lab)

@@ -24,14 +24,17 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof/*.hpp
     # Without wires and host, because a run depends only on its seed.
     "lab": {"public", "base", "core", "proto", "sim", "report"},
     "lab/common": {"base", "core", "proto", "sim"},
-    "lab/ladder": {"base", "core", "proto", "sim", "report", "lab/common"},
-    "lab/search": {"base", "core", "proto", "sim", "lab/ladder"},
+    # The adapters of the link engines. Ladders, searches and sweeps work with the list of adapters; the
+    # source file of an adapter builds ladders, searches and sweeps for its engine.
+    "lab/engines": {"base", "core", "proto", "sim", "lab/ladder", "lab/search", "lab/link_retry"},
+    "lab/ladder": {"base", "core", "proto", "sim", "report", "lab/common", "lab/engines"},
+    "lab/search": {"base", "core", "proto", "sim", "lab/engines", "lab/ladder"},
     "lab/worlds": {"base", "core", "proto", "sim", "lab/common"},
-    "lab/link_retry": {"base", "core", "proto", "sim", "lab/common", "lab/ladder"},
-    "lab/sweep": {"base", "core", "proto", "sim", "report", "lab/link_retry"},
+    "lab/link_retry": {"base", "core", "proto", "sim", "lab/common", "lab/engines", "lab/ladder"},
+    "lab/sweep": {"base", "core", "proto", "sim", "report", "lab/engines", "lab/link_retry"},
     "lab/sp2": {"base", "core", "proto", "sim", "lab/common"},
     "app/common": {"public", "base", "core", "proto", "wire"},
-    "app/transfer": {"base", "core", "proto", "wire", "sim", "host", "front", "app/common"},
+    "app/transfer": {"base", "core", "proto", "wire", "sim", "host", "front", "lab/engines", "app/common"},
     "app/perf": {"base", "core", "proto", "wire", "host", "front", "report", "app/common"},
     "app/sweep": {"base", "core", "report", "lab", "app/common", "app/farm"},
     "app/capture": {"base", "core", "proto", "wire"},

@@ -33,9 +33,9 @@ namespace wireproof::lab {
 
 using wireproof::Result;
 
-/// The names that `PointSettings::protocol` may have: "pcie", "hippi6400", "sp-am",
-/// "sp-am-selective", "rc" and "uc", and two models for comparison, "go-back-n" and "ideal". The
-/// models have no engine, no timers and no frames.
+/// The names that `PointSettings::protocol` may have: those of the engines ("pcie" and "rc", for
+/// example), and two models for comparison, "go-back-n" and "ideal". The models have no engine, no
+/// timers and no frames.
 WIREPROOF_EXPORT std::vector<std::string_view> point_protocols();
 
 /// The settings of a point. "Forward" is the direction from the sender to the receiver, "back" the

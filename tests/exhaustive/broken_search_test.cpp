@@ -6,6 +6,8 @@
 #include "wireproof/lab/search/search_am.hpp"
 #include "wireproof/lab/search/search_ib.hpp"
 #include "wireproof/lab/search/search_link.hpp"
+#include "wireproof/proto/hippi/link.hpp"
+#include "wireproof/proto/pcie/link.hpp"
 
 namespace wireproof::lab {
 namespace {
@@ -42,7 +44,7 @@ auto controls(auto change) {
 }
 
 TEST(BrokenPcie, AWindowOfTheWholeCircleDeliversAnOldTlpForANewOne) {
-    PcieSearch search(pcie_search_config(4, 4), {.messages = 6}, {.in_flight = 4});
+    PcieSearch search(PcieAdapter::search_config(4, 4), {.messages = 6}, {.in_flight = 4});
     expect_refuted("window 4 of 4", search, SearchVerdict::broken, another_message);
 }
 
@@ -51,7 +53,7 @@ TEST(BrokenPcie, ANakForEveryTlpReplaysWithoutReason) {
     const PcieTampering pest{
         .leaving = dllps([](pcie::Dllp dllp) { return pcie::Dllp::nak(dllp.number()); })};
     const SearchSetting faultless{.faults = 0, .replays_per_fault = 1};
-    const pcie::Config config = pcie_search_config(2, 6);
+    const pcie::Config config = PcieAdapter::search_config(2, 6);
     PcieSearch search(config, {.messages = 4}, faultless, pest);
     expect_refuted("a Nak for every TLP", search, SearchVerdict::broken, too_much_again);
     PcieSearch shipped(config, {.messages = 4}, faultless);
@@ -76,7 +78,7 @@ PcieTampering narrow_duplicates(std::uint32_t known) {
 
 // PCIE-14, PCIE-33: such duplicates cause at most one Nak, and none while a Nak is scheduled.
 TEST(BrokenPcie, WithoutADuplicateWindowTheLinkStopsForEver) {
-    PcieSearch search(pcie_search_config(2, 6), {.messages = 4}, {}, narrow_duplicates(0));
+    PcieSearch search(PcieAdapter::search_config(2, 6), {.messages = 4}, {}, narrow_duplicates(0));
     expect_refuted("no duplicates known", search, SearchVerdict::stuck, never_finishes);
 }
 
@@ -84,7 +86,7 @@ TEST(BrokenPcie, WithoutADuplicateWindowTheLinkStopsForEver) {
 // So the link continues, but replays more than necessary.
 TEST(BrokenPcie, ANarrowerDuplicateWindowReplaysWithoutReason) {
     const SearchSetting one_fault{.faults = 1, .replays_per_fault = 1};
-    const pcie::Config config = pcie_search_config(2, 6);
+    const pcie::Config config = PcieAdapter::search_config(2, 6);
     PcieSearch search(config, {.messages = 4}, one_fault, narrow_duplicates(1));
     expect_refuted("one duplicate known", search, SearchVerdict::broken, too_much_again);
     PcieSearch shipped(config, {.messages = 4}, one_fault, narrow_duplicates(3));
@@ -97,7 +99,7 @@ TEST(BrokenPcie, IgnoredNaksWaitForTheTimer) {
         .arriving = dllps([](pcie::Dllp dllp) { return pcie::Dllp::ack(dllp.number()); })};
     const SearchSetting one_damaged{
         .faults = 1, .lose = false, .at_risk = {true, false}, .early_timers = false};
-    const pcie::Config config = pcie_search_config(2, 6);
+    const pcie::Config config = PcieAdapter::search_config(2, 6);
     PcieSearch search(config, {.messages = 4}, one_damaged, deaf);
     EXPECT_EQ(expect_holds("ignored Naks", search).waits_to_finish, 1U);
     PcieSearch shipped(config, {.messages = 4}, one_damaged);
@@ -105,7 +107,7 @@ TEST(BrokenPcie, IgnoredNaksWaitForTheTimer) {
 }
 
 TEST(BrokenHippi, AWindowOfTheWholeCircleDeliversAnOldUnitForANewOne) {
-    HippiSearch search(hippi_search_config(3, 3), {.messages = 5}, {.in_flight = 3});
+    HippiSearch search(HippiAdapter::search_config(3, 3), {.messages = 5}, {.in_flight = 3});
     expect_refuted("window 3 of 3", search, SearchVerdict::broken, another_message);
 }
 
@@ -115,8 +117,8 @@ TEST(BrokenHippi, RseqOf255TakenAsANumberFreesWhatWasNotDelivered) {
                                      controls([](const hippi::Link&, hippi::Control& control) {
                                          if (control.rseq == hippi::no_number) control.rseq %= 5;
                                      })};
-    HippiSearch search(hippi_search_config(2, 5), {.messages = 4, .both_ways = true}, {.faults = 1},
-                       literal);
+    HippiSearch search(HippiAdapter::search_config(2, 5), {.messages = 4, .both_ways = true},
+                       {.faults = 1}, literal);
     expect_refuted("RSEQ 255 is 0", search, SearchVerdict::broken, acknowledged_too_early);
 }
 
@@ -127,7 +129,7 @@ TEST(BrokenHippi, IgnoredNoticesWaitForTheTimer) {
                               })};
     const SearchSetting one_damaged{
         .faults = 1, .lose = false, .at_risk = {true, false}, .early_timers = false};
-    const hippi::Config config = hippi_search_config(2, 5);
+    const hippi::Config config = HippiAdapter::search_config(2, 5);
     HippiSearch search(config, {.messages = 4}, one_damaged, deaf);
     EXPECT_EQ(expect_holds("ignored notices", search).waits_to_finish, 1U);
     HippiSearch shipped(config, {.messages = 4}, one_damaged);
@@ -137,7 +139,7 @@ TEST(BrokenHippi, IgnoredNoticesWaitForTheTimer) {
 // HIPPI-21: with the literal rule the receiver sends a number back at most twice, even if both
 // copies are lost.
 TEST(BrokenHippi, TheLiteralRuleLivelocksOnceBothCopiesAreLost) {
-    hippi::Config config = hippi_search_config(2, 5);
+    hippi::Config config = HippiAdapter::search_config(2, 5);
     config.duplicates = hippi::Duplicates::literal;
     HippiSearch search(config, {.messages = 4}, {.damage = false});
     const SearchResult result =
@@ -156,7 +158,7 @@ TEST(BrokenHippi, TheLiteralRuleLivelocksOnceBothCopiesAreLost) {
 TEST(BrokenHippi, ReArmingEchoesAfterOneNeedlessReplay) {
     const SearchSetting early_timer{
         .in_flight = 3, .faults = 1, .lose = false, .damage = false, .replays_per_fault = 1};
-    hippi::Config config = hippi_search_config(2, 5);
+    hippi::Config config = HippiAdapter::search_config(2, 5);
     for (const auto rule : {hippi::Duplicates::re_arm, hippi::Duplicates::literal}) {
         config.duplicates = rule;
         HippiSearch search(config, {.messages = 4}, early_timer);

@@ -8,26 +8,27 @@ namespace wireproof::lab {
 namespace {
 
 TEST(PcieSearch, IsSafeAndLiveWithWindowThree) {
-    PcieSearch two_in_flight(pcie_search_config(3, 8), {.messages = 10}, {});
+    PcieSearch two_in_flight(PcieAdapter::search_config(3, 8), {.messages = 10}, {});
     expect_holds("window 3 of 8, 2 in flight", two_in_flight);
-    PcieSearch three_in_flight(pcie_search_config(3, 8), {.messages = 10}, {.in_flight = 3});
+    PcieSearch three_in_flight(PcieAdapter::search_config(3, 8), {.messages = 10},
+                               {.in_flight = 3});
     expect_holds("window 3 of 8, 3 in flight", three_in_flight);
 }
 
 TEST(PcieSearch, IsSafeAndLiveWithWindowFour) {
-    PcieSearch search(pcie_search_config(4, 10), {.messages = 12}, {});
+    PcieSearch search(PcieAdapter::search_config(4, 10), {.messages = 12}, {});
     expect_holds("window 4 of 10, 2 in flight", search);
 }
 
 TEST(HippiSearch, IsSafeAndLiveWithWindowThree) {
-    HippiSearch search(hippi_search_config(3, 7), {.messages = 9}, {});
+    HippiSearch search(HippiAdapter::search_config(3, 7), {.messages = 9}, {});
     expect_holds("window 3 of 7, 2 in flight", search);
 }
 
 TEST(HippiSearch, IsSafeAndLiveWithWindowFour) {
-    HippiSearch all_known(hippi_search_config(4, 9), {.messages = 11}, {});
+    HippiSearch all_known(HippiAdapter::search_config(4, 9), {.messages = 11}, {});
     expect_holds("window 4 of 9, 2 in flight", all_known);
-    HippiSearch last_known(hippi_search_config(4, 5), {.messages = 8}, {});
+    HippiSearch last_known(HippiAdapter::search_config(4, 5), {.messages = 8}, {});
     expect_holds("window 4 of 5, 2 in flight", last_known);
 }
 

@@ -16,10 +16,10 @@ LinkTask both_ways(std::uint32_t messages) {
 constexpr LinkTask coming_up{.messages = 0, .start_up = true};
 
 pcie::Config pcie_config(std::uint32_t window) {
-    return pcie_search_config(window, pcie_modulus(window));
+    return PcieAdapter::search_config(window, PcieAdapter::smallest_modulus(window));
 }
 hippi::Config hippi_config(std::uint32_t window) {
-    return hippi_search_config(window, hippi_modulus(window));
+    return HippiAdapter::search_config(window, HippiAdapter::smallest_modulus(window));
 }
 
 TEST(PcieSearch, IsSafeAndLiveWithWindowsOneAndTwo) {
@@ -91,7 +91,7 @@ TEST(HippiSearch, IsSafeAndLiveHoweverSoonTheGuardEnds) {
 
 // HIPPI-5: with such a window, the receiver can recognise only the last number as a duplicate.
 TEST(HippiSearch, IsSafeAndLiveWithAWindowOneLessThanTheModulus) {
-    HippiSearch search(hippi_search_config(2, 3), forth(7), {});
+    HippiSearch search(HippiAdapter::search_config(2, 3), forth(7), {});
     expect_holds("window 2 of 3", search);
 }
 

@@ -12,7 +12,8 @@
 
 #include "tests/docs/document.hpp"
 
-#include "wireproof/lab/search/search_pair.hpp"
+#include "wireproof/lab/search/search.hpp"
+#include "wireproof/lab/search/search_story.hpp"
 
 namespace wireproof::lab {
 
@@ -41,8 +42,8 @@ inline void expect_documented(const std::string& what, std::size_t states) {
     if (what == "UC, mode off") expect("`uc_drop_behind` is refuted in (\\d+) states");
 }
 
-template <class End>
-SearchResult run_and_tell(const std::string& what, PairSearch<End>& search) {
+template <class Search>
+SearchResult run_and_tell(const std::string& what, Search& search) {
     const auto start = std::chrono::steady_clock::now();
     const SearchResult result = search.run();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
@@ -53,22 +54,22 @@ SearchResult run_and_tell(const std::string& what, PairSearch<End>& search) {
     return result;
 }
 
-template <class End>
-std::string told(PairSearch<End>& search, const SearchResult& result) {
+template <class Search>
+std::string told(Search& search, const SearchResult& result) {
     return search_ladder(search.story(result.path), result.circle);
 }
 
 /// Expects that the search visits all states and finds each state safe and live.
-template <class End>
-SearchResult expect_holds(const std::string& what, PairSearch<End>& search) {
+template <class Search>
+SearchResult expect_holds(const std::string& what, Search& search) {
     const SearchResult result = run_and_tell(what, search);
     EXPECT_EQ(result.verdict, SearchVerdict::holds) << what << ": " << result.violation << "\n"
                                                     << told(search, result);
     return result;
 }
 
-template <class End>
-SearchResult expect_refuted(const std::string& what, PairSearch<End>& search, SearchVerdict verdict,
+template <class Search>
+SearchResult expect_refuted(const std::string& what, Search& search, SearchVerdict verdict,
                             const std::string& violation) {
     const SearchResult result = run_and_tell(what, search);
     EXPECT_EQ(result.verdict, verdict) << what << ": " << result.violation;

@@ -5,6 +5,7 @@
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/transfer/carry_side.hpp"
 #include "wireproof/cli/carry_options.hpp"
+#include "wireproof/cli/names.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/report.hpp"
@@ -47,6 +48,12 @@ std::vector<std::string> choices() {
     std::vector<std::string> all(names.begin(), names.end());
     all.emplace_back(every_protocol);
     return all;
+}
+
+std::string protocols_text() {
+    std::string text;
+    for (const std::string_view name : carry_protocols()) text += std::string(name) + ", ";
+    return wrapped(text + "or in turn all but uc", 48);
 }
 
 /// Refuses the command line if the frames of a protocol do not fit in --mtu.
@@ -103,8 +110,7 @@ void add_carry(CLI::App& app, Run& run) {
                                    "keep what arrives under this name; -: standard\noutput")
                       ->type_name("FILE"),
                   options->out);
-    verb->add_option("--protocol", options->protocol,
-                     "sp-am, pcie, hippi6400, rc, uc, or in turn all\nbut uc")
+    verb->add_option("--protocol", options->protocol, protocols_text())
         ->capture_default_str()
         ->check(CLI::IsMember(choices()))
         ->type_name("NAME");

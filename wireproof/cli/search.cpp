@@ -14,6 +14,7 @@
 #include "wireproof/app/common/progress.hpp"
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/job_ranks.hpp"
+#include "wireproof/cli/names.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
@@ -52,7 +53,6 @@ memory of --states.
 Exit code 0: it holds; 1: a counterexample was found, or the search was not
 finished; 2: the command line is wrong.)";
 
-const std::vector<std::string> rules = {"status-null", "literal", "re-arm"};
 const std::vector<std::string> recoveries = {"go-back-n", "selective"};
 
 template <class T>
@@ -120,18 +120,22 @@ struct SearchVerb {
 
     OptionRules rules_of_options;
 
-    bool is_am() const { return protocol == "sp-am"; }
+    bool is_am() const { return protocol == name_of(lab::Protocol::sp_am); }
+    /// Valid if a protocol was given.
+    lab::Protocol chosen() const { return *lab::protocol_of(protocol); }
+    std::vector<std::string> rules() const {
+        return is_am() ? std::vector<std::string>() : lab::search_rules(chosen());
+    }
 
     /// Fills in the values that were not given. Throws if the task cannot be searched.
     void check(const CLI::App& verb) {
         rules_of_options.check(verb);
         if (!tasks.empty()) return;
         if (protocol.empty()) refuse_usage("search needs a PROTOCOL or --tasks FILE");
+        check_rule();
         if (messages == 0) messages = is_am() ? 3 : 6;
         if (modulus == 0) {
-            modulus = is_am()              ? 64
-                      : protocol == "pcie" ? lab::pcie_modulus(window)
-                                           : lab::hippi_modulus(window);
+            modulus = is_am() ? 64 : lab::smallest_modulus(chosen(), window);
         }
         lab::Scenario scenario = checkable();
         scenario.any_window = true;
@@ -183,11 +187,14 @@ private:
         return fmt::format("not finished: there are more than {} states (--states)", states);
     }
 
-    pcie::Config pcie_config() const { return lab::pcie_search_config(window, modulus); }
-    hippi::Config hippi_config() const {
-        hippi::Config config = lab::hippi_search_config(window, modulus);
-        if (!rule.empty()) config.duplicates = place_in<hippi::Duplicates>(rules, rule);
-        return config;
+    void check_rule() const {
+        const auto words = rules();
+        if (rule.empty() || std::find(words.begin(), words.end(), rule) != words.end()) return;
+        refuse_usage(fmt::format("--rule: {} not in {{{}}}", rule, fmt::join(words, ",")));
+    }
+    lab::Scenario::Engine link_engine() const {
+        const std::size_t place = rule.empty() ? 0 : place_in<std::size_t>(rules(), rule);
+        return lab::search_engine(chosen(), window, modulus, place);
     }
     am::Config am_config() const {
         const auto chosen = recovery.empty() ? am::Recovery::go_back_n
@@ -198,9 +205,9 @@ private:
     /// The scenario that checks the configuration of the engine.
     lab::Scenario checkable() const {
         lab::Scenario scenario;
-        if (protocol == "pcie") scenario.engine = pcie_config();
-        if (protocol == "hippi6400") scenario.engine = hippi_config();
-        if (is_am()) {
+        if (!is_am()) {
+            scenario.engine = link_engine();
+        } else {
             am::Config config = am_config();
             config.chunk_packets = 1;  // enough for requests
             scenario.engine = config;
@@ -217,7 +224,7 @@ private:
         setting.repeat = duplicates.value_or(is_am());
         setting.overtake = reorder.value_or(is_am());
         setting.early_timers = early_timers.value_or(!is_am());
-        return setting;
+        return is_am() ? setting : lab::possible(chosen(), setting);
     }
 
     std::unique_ptr<lab::AmSearch> am_search() const {
@@ -229,10 +236,7 @@ private:
 
     Findings find_in_link() const {
         const lab::LinkTask task{.messages = messages, .both_ways = both_ways};
-        if (protocol == "pcie") {
-            return find(std::make_unique<lab::PcieSearch>(pcie_config(), task, setting()));
-        }
-        return find(std::make_unique<lab::HippiSearch>(hippi_config(), task, setting()));
+        return find(lab::make_link_search(link_engine(), task, setting()));
     }
 
     template <class Search>
@@ -277,17 +281,19 @@ private:
         std::string text = fmt::format(
             "{}: window {} of {} numbers, {} in flight each way; messages: {} {}\n", protocol,
             window, modulus, in_flight, messages, both_ways ? "each way" : "from A");
-        if (protocol == "hippi6400") {
-            text += fmt::format("rule for duplicates: {}\n", rule.empty() ? rules[0] : rule);
+        if (const auto words = rules(); !words.empty()) {
+            text += fmt::format("{}: {}\n", lab::search_rules_are_of(chosen()),
+                                rule.empty() ? words[0] : rule);
         }
         if (is_am()) {
             text += fmt::format("recovery: {}\n", recovery.empty() ? recoveries[0] : recovery);
         }
-        std::string faults_of = "lost";
-        if (asked.damage) faults_of += ", damaged";
-        if (asked.repeat) faults_of += ", repeated";
-        if (asked.overtake) faults_of += ", overtaken";
-        text += fmt::format("frames are {}{}; {}\n", faults_of,
+        std::vector<std::string> faults_of;
+        if (asked.lose) faults_of.emplace_back("lost");
+        if (asked.damage) faults_of.emplace_back("damaged");
+        if (asked.repeat) faults_of.emplace_back("repeated");
+        if (asked.overtake) faults_of.emplace_back("overtaken");
+        text += fmt::format("frames are {}{}; {}\n", fmt::join(faults_of, ", "),
                             asked.early_timers ? "; timers end early" : "",
                             asked.faults ? fmt::format("{} faults at most", *asked.faults)
                                          : std::string("any number of faults"));
@@ -329,15 +335,38 @@ private:
         about.title = fmt::format("Found by a search: {}.", findings.result.violation);
         if (hasty) about.title += " The timer is made to end before an answer can come.";
         about.protocol = protocol;
-        about.engine =
-            std::visit([hasty](const auto& config) { return lab::scenario_engine(config, hasty); },
-                       scenario.engine);
+        about.engine = is_am() ? lab::scenario_engine(std::get<am::Config>(scenario.engine), hasty)
+                               : lab::scenario_engine(scenario.engine, hasty);
         about.any_window = !scenario.check_engine();
         about.messages = {messages, both_ways ? messages : 0};
-        about.bytes = is_am() ? 4 : protocol == "pcie" ? 1 : 32;
+        about.bytes = is_am() ? 4 : static_cast<std::uint32_t>(lab::search_message(chosen()));
         return lab::search_scenario(about, findings.steps);
     }
 };
+
+/// The link protocols that have rules to choose from.
+std::vector<std::string> protocols_with_rules() {
+    std::vector<std::string> names;
+    for (const std::string_view name : lab::protocol_names) {
+        const lab::Protocol protocol = *lab::protocol_of(name);
+        if (lab::is_link(protocol) && !lab::search_rules(protocol).empty())
+            names.emplace_back(name);
+    }
+    return names;
+}
+
+/// "hippi6400: rule for duplicates, status-null, literal or re-arm", from a new line on for each
+/// protocol.
+std::string rules_text() {
+    std::string text;
+    for (const std::string& name : protocols_with_rules()) {
+        const lab::Protocol protocol = *lab::protocol_of(name);
+        const std::string line = fmt::format("{}: {}, {}", name, lab::search_rules_are_of(protocol),
+                                             either_of(lab::search_rules(protocol)));
+        text += (text.empty() ? "" : "\n") + wrapped(line, 50);
+    }
+    return text;
+}
 
 void add_faults(CLI::App& verb, SearchVerb& search) {
     search.faults_given =
@@ -360,8 +389,8 @@ void add_faults(CLI::App& verb, SearchVerb& search) {
 /// The options of one search.
 std::vector<const CLI::Option*> add_task(CLI::App& verb, SearchVerb& search) {
     const std::size_t before = verb.get_options().size();
-    verb.add_option("PROTOCOL", search.protocol, "pcie, hippi6400 or sp-am")
-        ->check(CLI::IsMember({"pcie", "hippi6400", "sp-am"}));
+    const std::vector<std::string> known(lab::protocol_names.begin(), lab::protocol_names.end());
+    verb.add_option("PROTOCOL", search.protocol, either_of(known))->check(CLI::IsMember(known));
     const auto number = [&verb](const char* name, auto& value, const char* what,
                                 std::uint64_t least, std::uint64_t most) {
         accept_whole(*verb.add_option(name, value, what)->type_name("N"), least, most);
@@ -375,9 +404,9 @@ std::vector<const CLI::Option*> add_task(CLI::App& verb, SearchVerb& search) {
            lab::SearchSetting::in_flight_max);
     add_faults(verb, search);
     search.rules_of_options.applies(
-        verb.add_option("--rule", search.rule, "hippi6400: what a duplicate is answered by")
-            ->check(CLI::IsMember(rules)),
-        [&search] { return search.protocol == "hippi6400"; }, "hippi6400");
+        verb.add_option("--rule", search.rule, rules_text()),
+        [&search] { return !search.protocol.empty() && !search.rules().empty(); },
+        either_of(protocols_with_rules()));
     search.rules_of_options.applies(
         verb.add_option("--recovery", search.recovery, "of sp-am: go-back-n or selective")
             ->check(CLI::IsMember(recoveries)),

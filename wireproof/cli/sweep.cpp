@@ -19,22 +19,20 @@
 #include "wireproof/app/sweep/sweep_run.hpp"
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/job_ranks.hpp"
+#include "wireproof/cli/names.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/sweep_lines.hpp"
 #include "wireproof/cli/timing.hpp"
 #include "wireproof/cli/verbs.hpp"
+#include "wireproof/lab/link_retry/retry_ladder.hpp"
 
 namespace wireproof::cli {
 namespace {
 
 constexpr auto sweep_examples =
-    R"(A saturated sender over a link with bit errors. ETR is payload over all bytes
-sent for it; throughput counts idle time too. Lengths and times are in bytes on
-the line. Protocols: pcie, hippi6400, sp-am, sp-am-selective, rc and uc are the
-engines; go-back-n (a notice for every failure) and ideal (selective repeat) are
-models. Of uc, which resends nothing, ETR is that of what was delivered.
+    R"(
 
 Examples:
   wireproof sweep --protocol pcie --ber 1e-15 --packets 1e15 --json
@@ -48,6 +46,24 @@ Examples:
   mpirun wireproof sweep grid.toml           its ranks share the points
 
 Exit code 0: simulated; 1: not; 2: the command line is wrong.)";
+
+std::string sweep_footer() {
+    std::string engines;
+    for (const std::string_view name : lab::retry_protocol_names) {
+        if (!lab::has_frames(*lab::retry_protocol(name))) continue;
+        if (!engines.empty()) engines += name == "uc" ? " and " : ", ";
+        engines += name;
+    }
+    return wrapped(fmt::format("A saturated sender over a link with bit errors. ETR is payload "
+                               "over all bytes sent for it; throughput counts idle time too. "
+                               "Lengths and times are in bytes on the line. Protocols: {} are the "
+                               "engines; go-back-n (a notice for every failure) and ideal "
+                               "(selective repeat) are models. Of uc, which resends nothing, ETR "
+                               "is that of what was delivered.",
+                               engines),
+                   80) +
+           sweep_examples;
+}
 
 struct SweepVerb {
     lab::RetrySettings settings;
@@ -254,9 +270,7 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
     };
     std::vector<std::string> names(lab::retry_protocol_names.begin(),
                                    lab::retry_protocol_names.end());
-    verb.add_option("--protocol", sweep.protocol,
-                    "pcie, hippi6400, sp-am, sp-am-selective, rc, uc,\n"
-                    "go-back-n or ideal")
+    verb.add_option("--protocol", sweep.protocol, wrapped(either_of(names), 50))
         ->type_name("NAME")
         ->check(CLI::IsMember(names).description(""));
     accept_range(*verb.add_option("--ber", s.bit_error, "bit error rate, both ways: 0, or 1e-17 up")
@@ -374,7 +388,7 @@ void add_sweep(CLI::App& app, Run& run) {
     verb->add_flag("--paper", sweep->paper, "section 5 of the comparison paper, put right");
     add_output(*verb, *sweep);
     verb->add_flag("--json", sweep->json, "print one JSON object (schema wireproof.sweep/1)");
-    verb->footer(sweep_examples);
+    verb->footer(sweep_footer());
     verb->callback([sweep, verb, &run] {
         sweep->check(*verb);
         run = [sweep] { return sweep->run(); };

@@ -5,6 +5,7 @@
 
 #include "wireproof/app/common/files.hpp"
 #include "wireproof/cli/carry_options.hpp"
+#include "wireproof/cli/names.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/link_retry/retry_presets.hpp"
@@ -17,18 +18,6 @@ constexpr std::uint64_t trace_size_max = std::uint64_t{256} << 20;
 std::string is_preset(const std::string& name) {
     if (lab::retry_preset(name) != nullptr) return {};
     return fmt::format("there is no preset {}; --presets lists them", name);
-}
-
-// Breaks the text into lines of `columns` columns.
-std::string wrapped(std::string_view text, std::size_t columns) {
-    std::string lines;
-    while (text.size() > columns) {
-        const std::size_t space = text.rfind(' ', columns);
-        const std::size_t end = space == std::string_view::npos ? columns : space;
-        lines += fmt::format("{}\n", text.substr(0, end));
-        text = text.substr(end + (space == std::string_view::npos ? 0 : 1));
-    }
-    return lines + fmt::format("{}\n", text);
 }
 
 }  // namespace
@@ -62,7 +51,7 @@ std::string preset_table() {
     for (const lab::RetryPreset& preset : lab::retry_presets()) {
         const lab::RetryLink link = lab::resolve(preset.settings).value();
         // A text that several presets share stands once, before the first of them.
-        if (preset.what != last) text += "\n" + wrapped(preset.what, 78);
+        if (preset.what != last) text += "\n" + wrapped(preset.what, 78) + "\n";
         last = preset.what;
         text += fmt::format("{:<24}{:<10}{:>8}{:>9}{:>9}{:>8}  {:.4g}\n", preset.name,
                             name_of(preset.settings.protocol), preset.settings.payload, link.loop,

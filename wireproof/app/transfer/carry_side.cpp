@@ -6,6 +6,7 @@
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/transfer/carry_ib.hpp"
 #include "wireproof/app/transfer/link_transfer.hpp"
+#include "wireproof/lab/engines/link_engines.hpp"
 #include "wireproof/proto/hippi/link.hpp"
 #include "wireproof/proto/pcie/link.hpp"
 #include "wireproof/wire/sequenced/sequenced_wire.hpp"
@@ -56,32 +57,35 @@ private:
     std::unique_ptr<Half> half_;
 };
 
-link::AnyLink make_pcie(const CarryOptions&, std::uint16_t, std::size_t frame_max) {
-    const pcie::Config config = pcie::Config::of_datagrams(frame_max);
-    if (const auto checked = config.check(); !checked) {
-        throw Failure("--mtu: " + checked.error().message);
-    }
-    return link::AnyLink(pcie::Link(config));
-}
-
-link::AnyLink make_hippi(const CarryOptions& options, std::uint16_t node, std::size_t frame_max) {
-    if (frame_max < hippi::unit_size) throw Failure("--mtu: no micropacket fits");
-    hippi::Config config = hippi::Config::of_datagrams();
-    config.seed = mix64(options.seed) + node;
-    return link::AnyLink(hippi::Link(config));
-}
-
 using MakeLink = link::AnyLink (*)(const CarryOptions&, std::uint16_t, std::size_t);
 struct LinkProtocol {
     std::string_view name;
     MakeLink make;
 };
-constexpr std::array<LinkProtocol, 2> link_protocols = {{
-    {"pcie", make_pcie},
-    {"hippi6400", make_hippi},
-}};
-constexpr std::array<std::string_view, 5> protocol_names = {
-    "sp-am", link_protocols[0].name, link_protocols[1].name, ib_protocols[0], ib_protocols[1]};
+
+template <class Adapter>
+link::AnyLink make_link(const CarryOptions& options, std::uint16_t node, std::size_t frame_max) {
+    const auto config = Adapter::over_datagrams(frame_max, mix64(options.seed) + node);
+    if (!config) throw Failure("--mtu: " + config.error().message);
+    return link::AnyLink(typename Adapter::Engine(*config));
+}
+
+constexpr std::size_t link_count = lab::LinkEngines::size;
+constexpr std::array<LinkProtocol, link_count> link_protocols = [] {
+    std::array<LinkProtocol, link_count> all{};
+    std::size_t at = 0;
+    lab::LinkEngines::for_each([&]<class Adapter>() {
+        all[at++] = {Adapter::name, make_link<Adapter>};
+    });
+    return all;
+}();
+constexpr std::array<std::string_view, link_count + 3> protocol_names = [] {
+    std::array<std::string_view, link_count + 3> names = {"sp-am"};
+    std::size_t at = 1;
+    for (const LinkProtocol& link : link_protocols) names[at++] = link.name;
+    for (const std::string_view ib : ib_protocols) names[at++] = ib;
+    return names;
+}();
 
 std::unique_ptr<am::Node> make_am_node(const CarryOptions& options, std::uint16_t node,
                                        host::AnyWire wire) {

@@ -1,5 +1,5 @@
-// One end of a transfer, for any protocol. To add a protocol to carry, add a line to the table in
-// carry_side.cpp.
+// One end of a transfer, for any protocol. Link engines come from the list in
+// lab/engines/link_engines.hpp.
 #pragma once
 
 #include <memory>

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,16 +15,35 @@
 #include "wireproof/base/expected.hpp"
 #include "wireproof/base/instant.hpp"
 #include "wireproof/core/fault_plan.hpp"
+#include "wireproof/lab/engines/link_engines.hpp"
 #include "wireproof/proto/am/config.hpp"
-#include "wireproof/proto/hippi/config.hpp"
-#include "wireproof/proto/pcie/config.hpp"
 
 namespace wireproof::lab {
 
-enum class Protocol : std::uint8_t { pcie, hippi6400, sp_am };
-inline constexpr std::array<std::string_view, 3> protocol_names = {"pcie", "hippi6400", "sp-am"};
+/// The link engines in the order of LinkEngines, then SP AM. A link engine needs no name here.
+enum class Protocol : std::uint8_t { pcie, hippi6400, sp_am = LinkEngines::size };
+inline constexpr auto protocol_names = [] {
+    std::array<std::string_view, LinkEngines::size + 1> names{};
+    std::size_t at = 0;
+    LinkEngines::for_each([&]<class Adapter>() { names[at++] = Adapter::name; });
+    names[at] = "sp-am";
+    return names;
+}();
 constexpr std::string_view name_of(Protocol protocol) {
     return protocol_names[static_cast<std::size_t>(protocol)];
+}
+static_assert(name_of(Protocol::pcie) == "pcie");
+static_assert(name_of(Protocol::hippi6400) == "hippi6400");
+
+/// Nothing if no protocol has this name.
+std::optional<Protocol> protocol_of(std::string_view name);
+constexpr bool is_link(Protocol protocol) {
+    return protocol != Protocol::sp_am;
+}
+/// Calls `visit.template operator()<Adapter>()` for the adapter of a link protocol.
+template <class Visit>
+decltype(auto) visit_adapter(Protocol protocol, Visit&& visit) {
+    return LinkEngines::visit(static_cast<std::size_t>(protocol), visit);
 }
 
 /// The names of the protocol's frames, which a fault may name.
@@ -41,15 +61,8 @@ constexpr std::string_view name_of(Side side) {
     return side == Side::a ? "A" : "B";
 }
 
-/// The same in both directions. The cable carries one frame at a time.
-struct LinkFigures {
-    Duration latency = Duration::nanoseconds(200);   // of the last byte, until it arrives
-    std::uint64_t bytes_per_second = 1'000'000'000;  // 0: a frame takes no time to leave
-
-    /// Figures that suit the machine for which the protocol was made.
-    static LinkFigures of(Protocol protocol);
-    Duration time_of(std::size_t bytes) const;
-};
+/// Figures that suit the machine for which the protocol was made.
+LinkFigures figures_of(Protocol protocol);
 
 /// Times count from the start of the ladder.
 struct Traffic {
@@ -82,7 +95,9 @@ struct StopAt {
 };
 
 struct Scenario {
-    using Engine = std::variant<pcie::Config, hippi::Config, am::Config>;  // by Protocol
+    template <class... Adapters>
+    using Configs = std::variant<typename Adapters::Config..., am::Config>;
+    using Engine = LinkEngines::Into<Configs>;  // by Protocol
 
     std::string name;
     std::string title;

@@ -22,38 +22,29 @@ void read_link(Section& section, LinkFigures& link) {
     }
 }
 
-void read_engine(Section& section, pcie::Config& config) {
-    section.time("ack_latency_ns", config.ack_latency);
-    section.number("ack_after", config.ack_after, 0, 2047);
-    section.time("replay_after_ns", config.replay_after, 1);
-    section.time("retrain_ns", config.retrain_time);
-    section.time("renak_after_ns", config.renak_after);
-    section.time("update_every_ns", config.update_every, 1);
-    section.number("modulus", config.modulus, 4, 4096);
-    section.number("first_number", config.first_number, 0, 4095);
-    section.number("outstanding", config.outstanding, 1, 2047);
-    section.number("payload_max", config.payload_max, 1, 4096);
-    pcie::Credits& posted = config.credits[static_cast<std::size_t>(pcie::FlowType::posted)];
-    section.number("header_credits", posted.headers, 0, 127);
-    section.number("data_credits", posted.data, 0, 2047);
-}
+/// The keys of a link engine.
+class SectionKeys final : public EngineKeys {
+public:
+    explicit SectionKeys(Section& section) : section_(section) {}
 
-void read_engine(Section& section, hippi::Config& config) {
-    constexpr std::array<std::string_view, 3> rules = {"status_null", "literal", "re_arm"};
-    if (const auto rule = section.word("duplicates", rules)) {
-        config.duplicates = static_cast<hippi::Duplicates>(*rule);
+    void time(std::string_view key, Duration& value, std::int64_t least) override {
+        section_.time(key, value, least);
     }
-    section.number("w_max", config.w_max, 1, 254);
-    section.truth("rseq_any_good", config.rseq_any_good);
-    section.truth("guard", config.guard);
-    section.time("null_after_ns", config.null_after);
-    section.time("retry_after_ns", config.retry_after, 1);
-    section.time("loop_ns", config.loop);
-    section.number("retries_max", config.retries_max, 1, 1'000'000);
-    section.number("modulus", config.modulus, 2, 255);
-    section.number("first_number", config.first_number, 0, 254);
-    section.number("buffers", config.buffers[0], 1, 60'000);
-}
+    void truth(std::string_view key, bool& value) override { section_.truth(key, value); }
+    std::optional<std::size_t> word(std::string_view key,
+                                    std::span<const std::string_view> words) override {
+        return section_.word(key, words);
+    }
+    std::optional<std::int64_t> whole(std::string_view key, std::int64_t least,
+                                      std::int64_t most) override {
+        std::optional<std::int64_t> value;
+        section_.whole(key, least, most, [&value](std::int64_t given) { value = given; });
+        return value;
+    }
+
+private:
+    Section& section_;
+};
 
 void read_engine(Section& section, am::Config& config) {
     constexpr std::array<std::string_view, 2> layouts = {"sp2", "ethernet"};
@@ -82,6 +73,16 @@ void read_engine(Section& section, am::Config& config) {
     bool hello = false;
     section.truth("hello", hello);
     if (hello) config.cookie.reset();
+}
+
+void read_engine(Section& section, Scenario& scenario) {
+    if (!is_link(scenario.protocol())) {
+        return read_engine(section, std::get<am::Config>(scenario.engine));
+    }
+    visit_adapter(scenario.protocol(), [&]<class Adapter>() {
+        SectionKeys keys(section);
+        Adapter::read(keys, std::get<typename Adapter::Config>(scenario.engine));
+    });
 }
 
 void read_traffic(Section& section, Scenario& scenario) {
@@ -201,13 +202,13 @@ void read_all(Section& root, Scenario& scenario, Complaints& complaints) {
         return;
     }
     const auto chosen = static_cast<Protocol>(*protocol);
-    scenario.link = LinkFigures::of(chosen);
+    scenario.link = figures_of(chosen);
     root.table("link", [&](Section& section) { read_link(section, scenario.link); });
     scenario.engine = Scenario::engine_for(chosen, scenario.link);
     toml::source_position engine_at = root.at();
     root.table("engine", [&](Section& section) {
         engine_at = section.at();
-        std::visit([&](auto& config) { read_engine(section, config); }, scenario.engine);
+        read_engine(section, scenario);
         section.truth("any_window", scenario.any_window);
     });
     if (const auto works = scenario.check_engine(); !works) {

@@ -4,7 +4,9 @@
 #include <bit>
 #include <limits>
 
-#include "wireproof/lab/link_retry/retry_line.hpp"
+#include "wireproof/lab/link_retry/retry_am_end.hpp"
+#include "wireproof/lab/link_retry/retry_engines.hpp"
+#include "wireproof/lab/link_retry/retry_ib_end.hpp"
 
 namespace wireproof::lab {
 namespace {
@@ -57,7 +59,8 @@ proto::ib::QueuePairConfig queue_pair_config(proto::ib::Transport transport,
 }
 
 template <proto::ib::Transport transport>
-IbRetryEnd<transport> build_ib(const RetrySettings& s, const RetryLink& link, RetryMemory& memory) {
+IbRetryEnd<transport> build_ib(const RetrySettings& s, const RetryLink& link, RetryMemory& memory,
+                               int) {
     constexpr std::uint64_t source_at = 0x1000'0000;
     constexpr std::uint64_t landing_at = 0x2000'0000;
     constexpr std::uint32_t number = IbRetryEnd<transport>::queue_pair;
@@ -95,67 +98,30 @@ IbRetryEnd<transport> build_ib(const RetrySettings& s, const RetryLink& link, Re
 
 }  // namespace
 
-template <>
-PcieEnd build_end(const RetrySettings& s, const RetryLink& link, RetryMemory& memory, int) {
-    const auto unit = static_cast<std::uint64_t>(link.unit.bytes());
-    pcie::Config config;
-    config.payload_max = s.payload;
-    config.byte_time = line_time(1);
-    config.first_number = config.modulus - 16;
-    config.replay_slots = link.buffer + 1;  // one more waits
-    config.outstanding = link.buffer;
-    config.payload_lent = true;
-    config.ack_after = link.ack_every;
-    config.ack_latency = line_time(link.ack_every * unit);
-    config.replay_after = line_time(link.timer);
-    config.retrain_time = Duration();
-    config.init_every = line_time(8 * (s.loop + unit));
-    if (s.renak_on_bad_head) {
-        // Between the end of the last unit of a gap and the end of the resent head (etr, section
-        // 5).
-        config.renak_after = line_time((s.loop + unit - 1) / unit * unit + unit / 2);
+Expected<RetryPoint> run_am(const RetrySettings& settings, const RetryPlan& plan,
+                            const RetryLink& link, am::Recovery recovery) {
+    const am::MemoryTable none;
+    if (recovery == am::Recovery::go_back_n) {
+        const auto build = [&none](const RetrySettings&, const RetryLink& of, RetryMemory&,
+                                   int node) {
+            return AmGoBackNEnd(am_config(am::Config::sp2(), of, node), none);
+        };
+        return run_engines<AmGoBackNEnd>(settings, plan, link, build);
     }
-    return {pcie::Link(config), memory.source};
+    const auto build = [&none](const RetrySettings&, const RetryLink& of, RetryMemory&, int node) {
+        return AmSelectiveEnd(am_config(am::Config::ethernet(), of, node), none);
+    };
+    return run_engines<AmSelectiveEnd>(settings, plan, link, build);
 }
 
-template <>
-HippiEnd build_end(const RetrySettings& s, const RetryLink& link, RetryMemory& memory, int node) {
-    hippi::Config config;
-    config.w_max = link.buffer;
-    config.first_number = config.modulus - 16;
-    config.retries_max = hippi::Config::retries_unlimited;
-    config.null_after = line_time(link.ack_every > 1 ? link.ack_every * hippi::unit_size : 0);
-    config.retry_after = line_time(link.timer);
-    config.loop = line_time(s.loop + 2 * hippi::unit_size);
-    config.start_again_after = config.loop * 10;
-    config.message_max = std::max<std::size_t>(s.payload, hippi::data_size);
-    config.messages_queued = 2;
-    config.buffers.fill(hippi::Config::unlimited);
-    config.lent = true;
-    config.check_messages = false;  // the line marks damaged frames
-    config.seed = node == 1 ? 2 : 1;
-    return {hippi::Link(config), memory.source};
+Expected<RetryPoint> run_rc(const RetrySettings& settings, const RetryPlan& plan,
+                            const RetryLink& link) {
+    return run_engines<RcEnd>(settings, plan, link, build_ib<proto::ib::Transport::rc>);
 }
 
-template <>
-AmGoBackNEnd build_end(const RetrySettings&, const RetryLink& link, RetryMemory& memory, int node) {
-    return {am_config(am::Config::sp2(), link, node), memory.none};
-}
-
-template <>
-AmSelectiveEnd build_end(const RetrySettings&, const RetryLink& link, RetryMemory& memory,
-                         int node) {
-    return {am_config(am::Config::ethernet(), link, node), memory.none};
-}
-
-template <>
-RcEnd build_end(const RetrySettings& s, const RetryLink& link, RetryMemory& memory, int) {
-    return build_ib<proto::ib::Transport::rc>(s, link, memory);
-}
-
-template <>
-UcEnd build_end(const RetrySettings& s, const RetryLink& link, RetryMemory& memory, int) {
-    return build_ib<proto::ib::Transport::uc>(s, link, memory);
+Expected<RetryPoint> run_uc(const RetrySettings& settings, const RetryPlan& plan,
+                            const RetryLink& link) {
+    return run_engines<UcEnd>(settings, plan, link, build_ib<proto::ib::Transport::uc>);
 }
 
 }  // namespace wireproof::lab

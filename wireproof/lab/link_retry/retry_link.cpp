@@ -7,7 +7,6 @@
 
 #include "wireproof/lab/link_retry/retry_point.hpp"
 #include "wireproof/proto/am/config.hpp"
-#include "wireproof/proto/hippi/config.hpp"
 #include "wireproof/proto/ib/native_frame.hpp"
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/proto/pcie/wire_format.hpp"
@@ -15,19 +14,11 @@
 namespace wireproof::lab {
 namespace {
 
-constexpr std::uint32_t pcie_outstanding = 2047;
-constexpr std::uint32_t hippi_window = 127;
 constexpr std::uint32_t buffer_max = 2047;
 // Around a packet on Ethernet: preamble and gap 20, header and frame check 18, IP and UDP 28.
 constexpr std::size_t ethernet_framing = 66;
 constexpr std::size_t native_framing = proto::ib::Lrh::size + proto::ib::native_tail;
 constexpr std::size_t rc_notice = native_framing + proto::ib::Bth::size + proto::ib::Aeth::size;
-
-double units_of_message(const RetrySettings& s) {
-    if (s.protocol != RetryProtocol::hippi6400) return 1;
-    const std::uint32_t cut = (s.payload + 31) / 32;
-    return s.payload % hippi::data_size == 0 ? cut : cut + 1;
-}
 
 std::size_t framing_of(RetryProtocol protocol) {
     switch (protocol) {
@@ -36,6 +27,11 @@ std::size_t framing_of(RetryProtocol protocol) {
         case RetryProtocol::uc: return native_framing;
         default: return 0;  // the engine's frame has all bytes
     }
+}
+
+// The models send TLPs.
+std::size_t model_frame(const RetrySettings& s) {
+    return pcie::TlpHead{0, pcie::FlowType::posted, s.payload}.frame_size();
 }
 
 std::size_t frame_of(const RetrySettings& s) {
@@ -53,30 +49,17 @@ std::size_t frame_of(const RetrySettings& s) {
                 *proto::ib::find_opcode(proto::ib::opcode_of(proto::ib::Transport::uc,
                                                              proto::ib::Operation::write_only)),
                 s.payload);
-        default: return pcie::TlpHead{0, pcie::FlowType::posted, s.payload}.frame_size();
+        default: return model_frame(s);
     }
 }
 
 LineUnit unit_of(const RetrySettings& s) {
-    if (s.protocol == RetryProtocol::hippi6400) {
-        const double payload = s.payload / units_of_message(s);
-        return {payload, static_cast<double>(hippi::unit_size) - payload};
-    }
     const std::size_t bytes = frame_of(s) + framing_of(s.protocol);
     return {static_cast<double>(s.payload), static_cast<double>(bytes - s.payload)};
 }
 
 std::uint64_t bytes_of(const LineUnit& unit) {
     return static_cast<std::uint64_t>(unit.bytes());
-}
-
-// The timer of an x1 link at 2.5 GT/s, where a symbol is a byte. It is longer if the loop and the
-// distance of two Acks alone take longer.
-std::uint64_t pcie_timer(const RetrySettings& s, const RetryLink& link, std::uint64_t unit) {
-    std::uint32_t size = 128;
-    while (size < s.payload) size *= 2;
-    const std::uint64_t limit = pcie::replay_limit({pcie::Speed::gen1, 1}, size);
-    return std::max(limit, s.loop + (link.ack_every + 1) * unit);
 }
 
 // The timeouts of RC are 4.096 us x 2^code, and here a byte takes a nanosecond. Returns the
@@ -98,6 +81,10 @@ void fill_in_am(const RetrySettings& s, RetryLink& link, std::uint64_t unit) {
     if (link.timer == 0) link.timer = std::max(4 * round, s.loop + (link.ack_every + 2) * unit);
     link.scheme = s.protocol == RetryProtocol::sp_am ? RetryScheme::fresh_notice
                                                      : RetryScheme::selective_repeat;
+    if (s.protocol == RetryProtocol::sp_am) {
+        link.notice = {am::Config::sp2().header_size(), 1};
+        link.notice_of = NoticeOf::each_next_whole;
+    }
 }
 
 void fill_in_rc(const RetrySettings& s, RetryLink& link, std::uint64_t unit) {
@@ -108,31 +95,22 @@ void fill_in_rc(const RetrySettings& s, RetryLink& link, std::uint64_t unit) {
         link.buffer = static_cast<std::uint32_t>(std::min<std::uint64_t>(never_stalls, buffer_max));
     }
     link.scheme = RetryScheme::one_notice;
+    link.notice = {rc_notice, 1};
+    link.notice_of = NoticeOf::next_whole;
+    link.timer_from_start = true;
 }
 
 void fill_in(const RetrySettings& s, RetryLink& link) {
+    if (const LinkSweep* const of = link_sweep_of(s.protocol)) {
+        LinkEngines::visit(of->engine,
+                           [&]<class Adapter>() { Adapter::fill_in(s, of->sweep, link); });
+        return;
+    }
+    link.unit = unit_of(s);
+    link.framing = framing_of(s.protocol);
     const std::uint64_t unit = bytes_of(link.unit);
     const auto units = [unit](std::uint64_t bytes) { return (bytes + unit - 1) / unit; };
     switch (s.protocol) {
-        case RetryProtocol::pcie:
-            if (link.ack_every == 0) link.ack_every = 1;
-            if (link.timer == 0) link.timer = pcie_timer(s, link, unit);
-            if (link.buffer == 0) {
-                const std::uint64_t never_stalls = units(s.loop + link.timer) + link.ack_every + 2;
-                link.buffer = static_cast<std::uint32_t>(
-                    std::min<std::uint64_t>(never_stalls, pcie_outstanding));
-            }
-            link.scheme =
-                s.renak_on_bad_head ? RetryScheme::fresh_notice : RetryScheme::patient_notice;
-            break;
-        case RetryProtocol::hippi6400:
-            if (link.ack_every == 0) link.ack_every = 8;
-            if (link.timer == 0) {
-                link.timer = std::max(4 * (s.loop + unit), s.loop + (link.ack_every + 1) * unit);
-            }
-            if (link.buffer == 0) link.buffer = hippi_window;
-            link.scheme = RetryScheme::one_notice;
-            break;
         case RetryProtocol::sp_am:
         case RetryProtocol::sp_am_selective: fill_in_am(s, link, unit); break;
         case RetryProtocol::rc: fill_in_rc(s, link, unit); break;
@@ -147,26 +125,19 @@ void fill_in(const RetrySettings& s, RetryLink& link) {
             link.scheme = s.protocol == RetryProtocol::ideal ? RetryScheme::selective_repeat
                                                              : RetryScheme::fresh_notice;
             break;
+        default: break;
     }
 }
 
-// The probability that a notice is lost. Of HIPPI's notice, both copies must arrive.
-double notice_loss_of(const RetrySettings& s) {
+// The probability that a notice is lost, or one of its copies if there are several.
+double notice_loss_of(const RetrySettings& s, const RetryNotice& notice) {
+    if (notice.bytes == 0) return 0;
     const double back = s.clean_back ? 0 : s.bit_error;
-    const auto lost = [&](double bytes) {
-        return 1 - (1 - s.notice_loss) * (1 - unit_error(back, bytes));
-    };
-    switch (s.protocol) {
-        case RetryProtocol::pcie: return lost(pcie::Dllp::size);
-        case RetryProtocol::hippi6400: {
-            const double q = lost(hippi::unit_size);
-            return 1 - (1 - q) * (1 - q);
-        }
-        case RetryProtocol::sp_am:
-            return lost(static_cast<double>(am::Config::sp2().header_size()));
-        case RetryProtocol::rc: return lost(static_cast<double>(rc_notice));
-        default: return 0;
-    }
+    const double one =
+        1 - (1 - s.notice_loss) * (1 - unit_error(back, static_cast<double>(notice.bytes)));
+    double any = one;
+    for (int i = 1; i < notice.copies; ++i) any = 1 - (1 - any) * (1 - one);
+    return any;
 }
 
 // Checks the settings of the protocols whose units are packets between hosts.
@@ -220,30 +191,12 @@ Expected<void> check_packets(const RetrySettings& s, const RetryLink& link) {
 }
 
 Expected<void> check_protocol(const RetrySettings& s, const RetryLink& link) {
-    const auto too = [](std::string_view what, std::uint64_t most) {
-        return unexpected(std::string(what) + " is 1 to " + std::to_string(most));
-    };
-    if (s.protocol == RetryProtocol::pcie) {
-        if (s.payload > 4096) return too("payload of pcie", 4096);
-        if (link.buffer > pcie_outstanding) return too("replay buffer of pcie", pcie_outstanding);
-        if (link.timer <= bytes_of(link.unit)) {
-            return unexpected("the replay timer must be longer than a unit, which is " +
-                              std::to_string(bytes_of(link.unit)) + " bytes");
-        }
-    }
-    if (s.protocol == RetryProtocol::hippi6400) {
-        if (link.buffer > 254) return too("replay buffer of hippi6400", 254);
-        if (link.timer <= s.loop + 2 * hippi::unit_size) {
-            return unexpected("the timer of hippi6400 must be longer than the loop and 80 bytes");
-        }
-        if (link.timer <= std::uint64_t{link.ack_every} * hippi::unit_size) {
-            return unexpected("the timer of hippi6400 must be longer than the wait for an ack");
-        }
+    if (const LinkSweep* const of = link_sweep_of(s.protocol)) {
+        return LinkEngines::visit(
+            of->engine, [&]<class Adapter>() { return Adapter::check(s, of->sweep, link); });
     }
     if (const auto good = check_packets(s, link); !good) return good;
-    if (s.renak_on_bad_head && s.protocol != RetryProtocol::pcie) {
-        return unexpected("renak_on_bad_head is of pcie");
-    }
+    if (s.renak_on_bad_head) return unexpected("renak_on_bad_head is of pcie");
     if (s.protocol == RetryProtocol::ideal || s.protocol == RetryProtocol::go_back_n) {
         if (s.loaded_back) return unexpected("the models have no way back to be loaded");
         if (s.notice_loss > 0) return unexpected("the models have no notices that could be lost");
@@ -309,8 +262,6 @@ Expected<RetryLink> resolve(const RetrySettings& s) {
     if (s.timer > 100 * loop_max) return unexpected("a timer is at most 10000000000 bytes");
     if (s.ack_every > 1024) return unexpected("an ack is for 1 to 1024 units");
     RetryLink link;
-    link.unit = unit_of(s);
-    link.framing = framing_of(s.protocol);
     link.loop = s.loop;
     link.timer = s.timer;
     link.buffer = s.buffer;
@@ -324,12 +275,11 @@ Expected<RetryLink> resolve(const RetrySettings& s) {
     }
     FailureCosts::Line line{.unit = link.unit.bytes(),
                             .loop = static_cast<double>(link.loop),
-                            .timer_from_start = s.protocol == RetryProtocol::rc};
+                            .timer_from_start = link.timer_from_start};
     if (link.buffer > 0) line.window = static_cast<double>(link.buffer);
     if (link.timer > 0) line.timer = static_cast<double>(link.timer);
-    link.costs = FailureCosts::of(line, notice_loss_of(s));
-    if (s.protocol == RetryProtocol::sp_am) link.costs.notice_of = NoticeOf::each_next_whole;
-    if (s.protocol == RetryProtocol::rc) link.costs.notice_of = NoticeOf::next_whole;
+    link.costs = FailureCosts::of(line, notice_loss_of(s, link.notice));
+    link.costs.notice_of = link.notice_of;
     return link;
 }
 

@@ -12,26 +12,46 @@
 
 #include "wireproof/base/expected.hpp"
 #include "wireproof/core/trace.hpp"
+#include "wireproof/lab/engines/link_engines.hpp"
 #include "wireproof/lab/link_retry/retry_counts.hpp"
 #include "wireproof/lab/link_retry/retry_faults.hpp"
 #include "wireproof/lab/link_retry/retry_forms.hpp"
 
 namespace wireproof::lab {
 
+/// The protocols of sweeps: the link engines in the order of link_sweeps, then the others. A link
+/// engine needs no name here.
 enum class RetryProtocol : std::uint8_t {
-    pcie,             // engine: one Nak for a gap, REPLAY_TIMER
-    hippi6400,        // engine: a repeated number is the notice; the sender's timer
-    sp_am,            // engine, go-back-N: a NACK for each packet after a gap
-    sp_am_selective,  // engine: a NACK names the missing packets; only these are resent
-    rc,               // engine: one NAK for a gap, the timeout of a queue pair
-    uc,               // engine: no retransmission
-    go_back_n,        // model: a fresh notice for every failure, no timers
-    ideal,            // model: only the bad unit is resent
+    pcie,                      // engine: one Nak for a gap, REPLAY_TIMER
+    hippi6400,                 // engine: a repeated number is the notice; the sender's timer
+    sp_am = link_sweep_count,  // engine, go-back-N: a NACK for each packet after a gap
+    sp_am_selective,           // engine: a NACK names the missing packets; only these are resent
+    rc,                        // engine: one NAK for a gap, the timeout of a queue pair
+    uc,                        // engine: no retransmission
+    go_back_n,                 // model: a fresh notice for every failure, no timers
+    ideal,                     // model: only the bad unit is resent
+    count_
 };
-inline constexpr std::array<std::string_view, 8> retry_protocol_names = {
-    "pcie", "hippi6400", "sp-am", "sp-am-selective", "rc", "uc", "go-back-n", "ideal"};
+inline constexpr auto retry_protocol_names = [] {
+    constexpr std::array<std::string_view, 6> others = {"sp-am", "sp-am-selective", "rc",
+                                                        "uc",    "go-back-n",       "ideal"};
+    std::array<std::string_view, static_cast<std::size_t>(RetryProtocol::count_)> names{};
+    std::size_t at = 0;
+    for (const LinkSweep& link : link_sweeps) names[at++] = link.name;
+    for (const std::string_view name : others) names[at++] = name;
+    return names;
+}();
 constexpr std::string_view name_of(RetryProtocol protocol) {
     return retry_protocol_names[static_cast<std::size_t>(protocol)];
+}
+static_assert(name_of(RetryProtocol::pcie) == "pcie");
+static_assert(name_of(RetryProtocol::hippi6400) == "hippi6400");
+static_assert(name_of(RetryProtocol::ideal) == "ideal");
+
+/// The link engine of the protocol. Null if it is another engine or a model.
+constexpr const LinkSweep* link_sweep_of(RetryProtocol protocol) {
+    const auto at = static_cast<std::size_t>(protocol);
+    return at < link_sweeps.size() ? &link_sweeps[at] : nullptr;
 }
 std::optional<RetryProtocol> retry_protocol(std::string_view name);
 
@@ -77,6 +97,12 @@ struct RetryPlan {
     std::uint64_t trace_after = 0;  // units that the receiver took before
 };
 
+/// The frame that reports a failure. If there are several copies, all must arrive.
+struct RetryNotice {
+    std::size_t bytes = 0;  // on the line; 0: the closed form takes no lost notices into account
+    int copies = 1;
+};
+
 /// The settings with each 0 replaced by the protocol's own value, where the protocol has one.
 struct RetryLink {
     LineUnit unit;            // bytes; payload is the share of one unit
@@ -85,8 +111,12 @@ struct RetryLink {
     std::uint64_t timer = 0;
     std::uint32_t buffer = 0;
     std::uint32_t ack_every = 0;
+    // How the closed form sees the link.
     RetryScheme scheme = RetryScheme::one_notice;
-    FailureCosts costs;
+    RetryNotice notice;
+    NoticeOf notice_of = NoticeOf::bad_unit;
+    bool timer_from_start = false;  // FailureCosts::Line
+    FailureCosts costs;             // resolve() computes them from the rest
 };
 
 struct RetryPoint {

@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "wireproof/proto/am/config.hpp"
-#include "wireproof/proto/hippi/wire_format.hpp"
-#include "wireproof/proto/pcie/timing.hpp"
 
 namespace wireproof::lab {
 namespace {
@@ -17,46 +15,13 @@ std::uint64_t whole(double bytes) {
     return static_cast<std::uint64_t>(std::llround(bytes));
 }
 
-// The time there and back, and the time that a bad unit and its notice wait to be processed.
+}  // namespace
+
 std::uint64_t cable_loop(double metres, double bytes_per_second, double turn_around) {
     return whole(2 * metres * nanoseconds_per_metre * 1e-9 * bytes_per_second + turn_around);
 }
 
-RetryPreset pcie_preset(pcie::Speed speed, std::uint32_t width) {
-    constexpr std::uint32_t payload = 256;
-    // From 16 GT/s on, the limit is 24 000 to 31 000 symbol times for every payload.
-    constexpr std::uint32_t simplified_limit = 27'500;
-    const pcie::LinkRate rate{speed, width};
-    const bool simplified = speed >= pcie::Speed::gen4;
-    const std::uint32_t limit = simplified ? simplified_limit : pcie::replay_limit(rate, payload);
-    RetryPreset preset;
-    preset.name =
-        "pcie-gen" + std::to_string(static_cast<int>(speed) + 1) + "-x" + std::to_string(width);
-    preset.settings.protocol = RetryProtocol::pcie;
-    preset.settings.payload = payload;
-    preset.settings.loop = std::uint64_t{2} * pcie::internal_delay(speed) * width;
-    preset.settings.timer = std::uint64_t{limit} * width;
-    preset.bytes_per_second = static_cast<double>(rate.bytes_per_second());
-    preset.what = std::string("TLPs of 256 bytes; both ends' InternalDelay, REPLAY_TIMER ") +
-                  (simplified ? "in the middle of 24000 to 31000 symbol times"
-                              : "of three times the AckNak limit") +
-                  " (base specification, 3.6)";
-    return preset;
-}
-
-RetryPreset hippi_preset(std::string_view medium, double metres, std::uint32_t buffer) {
-    RetryPreset preset;
-    preset.name = "hippi6400-" + std::string(medium);
-    preset.bytes_per_second = 800e6;
-    preset.settings.protocol = RetryProtocol::hippi6400;
-    preset.settings.payload = 1024;
-    preset.settings.buffer = buffer;
-    preset.settings.loop = cable_loop(metres, preset.bytes_per_second, 2.0 * hippi::unit_size);
-    preset.what =
-        "800 MB/s each way, cables of 40 m and fibres of 1 km (ISO/IEC 11518-10); two "
-        "micropackets to turn around (assumed)";
-    return preset;
-}
+namespace {
 
 RetryPreset sp2_preset() {
     const am::Config config = am::Config::sp2();
@@ -91,15 +56,8 @@ RetryPreset llr_preset(int gigabits, int metres) {
 }
 
 std::vector<RetryPreset> make_presets() {
-    using enum pcie::Speed;
     std::vector<RetryPreset> presets;
-    for (const pcie::Speed speed : {gen1, gen2, gen3, gen4, gen5}) {
-        for (const std::uint32_t width : {1U, 4U, 8U, 16U}) {
-            presets.push_back(pcie_preset(speed, width));
-        }
-    }
-    presets.push_back(hippi_preset("40m", 40, 127));
-    presets.push_back(hippi_preset("1km", 1000, 254));
+    LinkEngines::for_each([&presets]<class Adapter>() { Adapter::add_presets(presets); });
     presets.push_back(sp2_preset());
     for (const int gigabits : {100, 400, 800}) {
         for (const int metres : {5, 500}) presets.push_back(llr_preset(gigabits, metres));

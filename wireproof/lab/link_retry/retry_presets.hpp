@@ -20,6 +20,10 @@ struct RetryPreset {
     double nanoseconds(double bytes) const { return bytes / bytes_per_second * 1e9; }
 };
 
+/// The loop of a cable, bytes: the time there and back at 5 ns a metre, and `turn_around` bytes in
+/// which a bad unit and its notice wait to be processed.
+std::uint64_t cable_loop(double metres, double bytes_per_second, double turn_around);
+
 /// Returns `line` with the protocol, payload, loop, buffer, acks and timer of the preset.
 RetrySettings with_preset(const RetrySettings& line, const RetryPreset& preset);
 

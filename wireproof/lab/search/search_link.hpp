@@ -1,14 +1,17 @@
-// An end of a link for the search: the product's link engine, and a user whose messages are
-// numbered.
+// The search over two ends of a link, for each link engine. A search also takes deliberately broken
+// variants of an engine.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "wireproof/core/link_engine.hpp"
-#include "wireproof/lab/search/search_pair.hpp"
-#include "wireproof/proto/hippi/link.hpp"
-#include "wireproof/proto/pcie/link.hpp"
+#include "wireproof/lab/ladder/scenario.hpp"
+#include "wireproof/lab/search/search.hpp"
+#include "wireproof/lab/search/search_setting.hpp"
+#include "wireproof/lab/search/search_story.hpp"
 
 namespace wireproof::lab {
 
@@ -22,100 +25,68 @@ struct LinkTask {
 
 /// The changes that a deliberately broken variant makes to frames. Each function may change the
 /// frame; no check detects it. If it returns false, the frame is lost.
-template <LinkEngine E>
+template <class E>
 struct LinkTampering {
     using Change = std::function<bool(const E& engine, Bytes frame)>;
     Change leaving = {};
     Change arriving = {};
 };
 
-template <LinkEngine E>
-class LinkEnd {
+/// A search whose engine is chosen at run time.
+class AnyLinkSearch {
 public:
-    using Config = std::conditional_t<std::same_as<E, pcie::Link>, pcie::Config, hippi::Config>;
+    virtual ~AnyLinkSearch() = default;
 
-    /// The link is already up, unless the task is to bring it up.
-    static std::array<LinkEnd, 2> both(const Config& config, const LinkTask& task,
-                                       LinkTampering<E> tampering = {});
+    virtual SearchResult run(const SearchLimits& limits = {}) = 0;
+    /// The path that run() found, frame by frame.
+    virtual std::vector<SearchStep> story(const std::vector<SearchMove>& path) = 0;
+    /// The number of different states of an end.
+    virtual std::size_t end_states() const = 0;
+    /// May be called after run() if SearchSetting::doubt is set.
+    virtual SearchDoubts doubt() const = 0;
+};
 
-    void offer_all();
-    bool can_offer() const { return up_ && wants() > 0 && engine_.has_room(); }
-    void offer();
-    std::optional<std::vector<std::byte>> transmit();
-    RxVerdict receive(std::vector<std::byte> frame, bool damaged);
-    Instant deadline() const { return engine_.next_deadline(); }
-    Instant now() const { return now_; }
-    void wait();
-    bool done() const;
-    std::uint64_t replays() const { return engine_.stats().replays; }
-    const char* violation() const { return violation_; }
-    static const char* contradiction(const LinkEnd& a, const LinkEnd& b);
-    static bool agree(const LinkEnd& a, const LinkEnd& b);
-    Fingerprint::Value fingerprint() const;
-    FrameInfo describe(ConstBytes frame) const;
-    static std::string news(const LinkEnd& before, const LinkEnd& after);
+/// The search for one engine. If frames cannot vanish from its line, SearchSetting::lose means that
+/// they are damaged.
+template <class Adapter>
+class LinkSearch final : public AnyLinkSearch {
+public:
+    using Config = typename Adapter::Config;
+
+    LinkSearch(const Config& config, const LinkTask& task, const SearchSetting& setting,
+               LinkTampering<typename Adapter::Engine> tampering = {});
+    LinkSearch(const LinkSearch&) = delete;
+    LinkSearch& operator=(const LinkSearch&) = delete;
+    ~LinkSearch() override;
+
+    SearchResult run(const SearchLimits& limits = {}) override;
+    std::vector<SearchStep> story(const std::vector<SearchMove>& path) override;
+    std::size_t end_states() const override;
+    SearchDoubts doubt() const override;
 
 private:
-    struct Shared {
-        LinkTask task;
-        LinkTampering<E> tampering;
-    };
-
-    LinkEnd(E engine, std::size_t side, std::shared_ptr<const Shared> shared)
-        : engine_(std::move(engine)),
-          shared_(std::move(shared)),
-          side_(static_cast<std::uint8_t>(side)) {}
-
-    void draw();
-    void fail(const char* sentence) {
-        if (violation_ == nullptr) violation_ = sentence;
-    }
-    std::uint32_t own() const {
-        return side_ == 0 || shared_->task.both_ways ? shared_->task.messages : 0;
-    }
-    std::uint32_t wants() const { return own() - submitted_; }
-
-    E engine_;
-    std::shared_ptr<const Shared> shared_;
-    Instant now_;
-    std::uint8_t side_;
-    std::uint8_t submitted_ = 0;
-    std::uint8_t delivered_ = 0;  // messages of the peer that were delivered here
-    bool up_ = false;
-    const char* violation_ = nullptr;
+    struct Pair;  // takes long to compile
+    std::unique_ptr<Pair> pair_;
 };
 
-/// The product's engines with a small window and modulus, and figures for a world without time.
-pcie::Config pcie_search_config(std::uint32_t window, std::uint32_t modulus);
-hippi::Config hippi_search_config(std::uint32_t window, std::uint32_t modulus);
+// The same for a link protocol that is known only at run time.
 
-/// The lines of the table [engine] in a scenario with this engine. `hasty`: its timer expires
+/// The faults that the line of this protocol can have.
+SearchSetting possible(Protocol protocol, SearchSetting setting);
+/// The smallest modulus with which the protocol should work.
+std::uint32_t smallest_modulus(Protocol protocol, std::uint32_t window);
+/// The words of `--rule`, and what they decide; the first word is the engine as shipped.
+std::vector<std::string> search_rules(Protocol protocol);
+std::string_view search_rules_are_of(Protocol protocol);
+/// The engine with a small window and modulus, and figures for a world without time. `rule` is a
+/// place in search_rules.
+Scenario::Engine search_engine(Protocol protocol, std::uint32_t window, std::uint32_t modulus,
+                               std::size_t rule);
+std::size_t search_message(Protocol protocol);  // bytes
+std::unique_ptr<AnyLinkSearch> make_link_search(const Scenario::Engine& engine,
+                                                const LinkTask& task, const SearchSetting& setting);
+/// The lines of the table [engine] in a scenario with this link engine. `hasty`: its timer expires
 /// before an answer can arrive.
-std::string scenario_engine(const pcie::Config& config, bool hasty);
-std::string scenario_engine(const hippi::Config& config, bool hasty);
-
-/// The smallest modulus that the engine allows. For HIPPI-6400: the smallest with which the
-/// receiver recognises every duplicate.
-constexpr std::uint32_t pcie_modulus(std::uint32_t window) {
-    return 2 * window + 2;
-}
-constexpr std::uint32_t hippi_modulus(std::uint32_t window) {
-    return 2 * window + 1;
-}
-
-template <LinkEngine E>
-class LinkSearch : public PairSearch<LinkEnd<E>> {
-public:
-    LinkSearch(const typename LinkEnd<E>::Config& config, const LinkTask& task,
-               const SearchSetting& setting, LinkTampering<E> tampering = {})
-        : PairSearch<LinkEnd<E>>(setting, LinkEnd<E>::both(config, task, std::move(tampering))) {}
-};
-using PcieSearch = LinkSearch<pcie::Link>;
-using HippiSearch = LinkSearch<hippi::Link>;
-
-extern template class LinkEnd<pcie::Link>;
-extern template class LinkEnd<hippi::Link>;
-extern template class PairSearch<LinkEnd<pcie::Link>>;
-extern template class PairSearch<LinkEnd<hippi::Link>>;
+std::string scenario_engine(const Scenario::Engine& engine, bool hasty);
 
 }  // namespace wireproof::lab

@@ -17,33 +17,10 @@
 
 #include "wireproof/core/engine.hpp"
 #include "wireproof/lab/search/search.hpp"
+#include "wireproof/lab/search/search_setting.hpp"
 #include "wireproof/lab/search/search_story.hpp"
 
 namespace wireproof::lab {
-
-struct SearchSetting {
-    static constexpr std::size_t in_flight_max = 6;
-
-    std::size_t in_flight = 2;  // frames in flight, each way
-    /// Limit of faults of the wire and of early timers; nothing: no limit.
-    std::optional<std::uint32_t> faults = {};
-
-    // The faults of the wire, and the ends whose frames they may hit.
-    bool lose = true;
-    bool damage = true;
-    bool repeat = false;
-    bool overtake = false;
-    std::array<bool, 2> at_risk{true, true};
-
-    /// Timers may expire at any moment; otherwise only if nothing else can happen.
-    bool early_timers = true;
-    /// A user may submit a message at any later moment; otherwise as soon as there is room.
-    bool users_hesitate = false;
-    /// Replays that one fault may cause. More of them break a promise.
-    std::optional<std::uint32_t> replays_per_fault = {};
-    /// Keep the states that doubt() compares.
-    bool doubt = false;
-};
 
 /// An engine and its user, as a value. A copy is the same end in another world.
 template <class End>
@@ -71,12 +48,6 @@ concept SearchEnd = std::copyable<End> &&
     { still.describe(bytes) } -> std::same_as<FrameInfo>;
     // What the end delivered to its user between two states.
     { End::news(still, still) } -> std::same_as<std::string>;
-};
-
-/// The result of doubt().
-struct SearchDoubts {
-    std::size_t compared = 0;
-    std::size_t differing = 0;  // states with equal fingerprints that act differently
 };
 
 /// Every state in which an end was, by number, and what the end does in it.

@@ -45,7 +45,7 @@ Ladder replayed(const std::string& text) {
 }
 
 hippi::Config literal(std::uint32_t window) {
-    hippi::Config config = hippi_search_config(window, hippi_modulus(window));
+    hippi::Config config = HippiAdapter::search_config(window, HippiAdapter::smallest_modulus(window));
     config.duplicates = hippi::Duplicates::literal;
     return config;
 }
@@ -88,9 +88,9 @@ TEST(SearchStory, TheLiteralLivelockReplaysAsALadder) {
 }
 
 TEST(SearchStory, AWindowOfTheWholeCircleReplaysAsAWrongDelivery) {
-    const pcie::Config pcie_config = pcie_search_config(4, 4);
+    const pcie::Config pcie_config = PcieAdapter::search_config(4, 4);
     PcieSearch pcie(pcie_config, {.messages = 6}, {.in_flight = 4});
-    const hippi::Config hippi_config = hippi_search_config(3, 3);
+    const hippi::Config hippi_config = HippiAdapter::search_config(3, 3);
     HippiSearch hippi(hippi_config, {.messages = 6}, {.in_flight = 3});
     EXPECT_NE(replayed(scenario_text(tell(pcie), pcie_config,
                                      {.protocol = "pcie", .any_window = true, .messages = {6, 0}}))

@@ -175,7 +175,11 @@ std::vector<RetrySettings> multiply(const Axes& axes, const RetrySettings& all) 
 // A grid may have protocols with different settings: a setting that the protocol does not have is
 // removed from the point.
 void fit_to_protocol(RetrySettings& settings) {
-    if (settings.protocol != RetryProtocol::pcie) settings.renak_on_bad_head = false;
+    if (const LinkSweep* const of = link_sweep_of(settings.protocol)) {
+        LinkEngines::visit(of->engine, [&]<class Adapter>() { Adapter::fit(settings, of->sweep); });
+        return;
+    }
+    settings.renak_on_bad_head = false;
     switch (settings.protocol) {
         case RetryProtocol::sp_am:
         case RetryProtocol::sp_am_selective:
