@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "fuzz/input.hpp"
+#include "fuzz/links/links.hpp"
 
 #include "wireproof/base/check.hpp"
 #include "wireproof/core/link_engine.hpp"
-#include "wireproof/proto/hippi/link.hpp"
-#include "wireproof/proto/pcie/link.hpp"
 
 namespace wireproof {
 namespace {
@@ -20,9 +19,12 @@ struct Frame {
     Integrity integrity = Integrity::check;
 };
 
-template <LinkEngine E>
+template <class Link>
 class Pair {
 public:
+    using E = typename Link::Engine;
+    static_assert(LinkEngine<E>);
+
     Pair(const E& left, const E& right, bool forged) : ends_{left, right}, forged_(forged) {
         settle();
     }
@@ -72,7 +74,7 @@ private:
 
     bool send(std::size_t node) {
         if (ways_[node].size() > 64) return false;
-        std::array<std::byte, pcie::longest_frame> room;
+        std::array<std::byte, Link::frame_max> room;
         TxFrame out;
         out.open(room, {.frame_max = room.size()});
         if (!ends_[node].poll_transmit(now_, out)) return false;
@@ -204,36 +206,12 @@ private:
     std::array<bool, 2> reset_{};
 };
 
-template <LinkEngine E>
-void run(Pair<E> pair, fuzz::Input& in) {
+template <class Link>
+void run(fuzz::Input& in, std::uint8_t choice) {
+    const auto ends = Link::ends(choice);
+    Pair<Link> pair(ends[0], ends[1], (choice & 4) != 0);
     while (!in.empty()) pair.turn(in);
     pair.finish();
-}
-
-void run_pcie(fuzz::Input& in, std::uint8_t choice) {
-    pcie::Config config;
-    config.payload_max = 64;
-    config.modulus = (choice & 8) != 0 ? 8 : 4096;
-    config.first_number = config.modulus - 2;
-    config.outstanding = (choice & 8) != 0 ? 3 : 16;
-    config.replay_slots = 16;
-    config.ack_after = choice % 3;
-    if ((choice & 16) != 0) config.credits[0] = {4, 16};
-    const pcie::Link end(config);
-    run(Pair<pcie::Link>(end, end, (choice & 4) != 0), in);
-}
-
-void run_hippi(fuzz::Input& in, std::uint8_t choice) {
-    hippi::Config config;
-    config.first_number = 250;
-    config.message_max = 128;
-    config.messages_queued = 4;
-    config.rseq_any_good = (choice & 8) != 0;
-    config.seed = 1;
-    const hippi::Link left(config);
-    config.seed = 2;
-    const hippi::Link right(config);
-    run(Pair<hippi::Link>(left, right, (choice & 4) != 0), in);
 }
 
 }  // namespace
@@ -241,11 +219,10 @@ void run_hippi(fuzz::Input& in, std::uint8_t choice) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     wireproof::fuzz::Input in(data, size);
-    const std::uint8_t choice = in.byte();
-    if (choice % 2 == 0) {
-        wireproof::run_pcie(in, static_cast<std::uint8_t>(choice >> 1));
-    } else {
-        wireproof::run_hippi(in, static_cast<std::uint8_t>(choice >> 1));
-    }
+    const std::uint8_t first = in.byte();
+    const std::size_t which = (first % 2U + 2U * (first / 64U)) % wireproof::fuzz::Links::size;
+    wireproof::fuzz::Links::visit(which, [&in, first]<class Link>() {
+        wireproof::run<Link>(in, static_cast<std::uint8_t>(first >> 1));
+    });
     return 0;
 }

@@ -1,0 +1,18 @@
+// The list of link engines for the fuzz targets decode_link and drive_link. Each has
+//   Engine, frame_max           the engine, and the bytes of its longest frame,
+//   ends(choice)                two small ends; the bits 3 and 4 of `choice` select settings,
+//   decode(bytes)               reads any bytes as a frame, and checks what was read.
+#pragma once
+
+#include "fuzz/links/hippi.hpp"
+#include "fuzz/links/pcie.hpp"
+
+#include "wireproof/base/type_list.hpp"
+
+namespace wireproof::fuzz {
+
+/// At most 8. An input of drive_link selects one by its place, in the bits 0, 6 and 7 of its first
+/// byte. So new ones come last.
+using Links = TypeList<PcieLink, HippiLink>;
+
+}  // namespace wireproof::fuzz

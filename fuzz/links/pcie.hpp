@@ -1,0 +1,52 @@
+// PCI Express for the fuzz targets of links.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "wireproof/base/check.hpp"
+#include "wireproof/proto/pcie/link.hpp"
+
+namespace wireproof::fuzz {
+
+struct PcieLink {
+    using Engine = pcie::Link;
+    static constexpr std::size_t frame_max = pcie::longest_frame;
+
+    static std::array<Engine, 2> ends(std::uint8_t choice) {
+        pcie::Config config;
+        config.payload_max = 64;
+        config.modulus = (choice & 8) != 0 ? 8 : 4096;
+        config.first_number = config.modulus - 2;
+        config.outstanding = (choice & 8) != 0 ? 3 : 16;
+        config.replay_slots = 16;
+        config.ack_after = choice % 3;
+        if ((choice & 16) != 0) config.credits[0] = {4, 16};
+        return {Engine(config), Engine(config)};
+    }
+
+    static void decode(ConstBytes bytes) {
+        WIREPROOF_CHECK(pcie::describe(bytes).length == bytes.size());
+        if (bytes.size() >= pcie::Dllp::size) {
+            const auto first = bytes.first<pcie::Dllp::size>();
+            if (const auto dllp = pcie::Dllp::decode(first, true)) {
+                std::array<std::byte, pcie::Dllp::size> again;
+                dllp->encode(again, true);
+                WIREPROOF_CHECK(std::equal(again.begin(), again.end(), first.begin()));
+            }
+        }
+        const auto tlp = pcie::TlpPieces::of(RxFrame{.bytes = bytes});
+        if (!tlp) return;
+        (void)tlp->computed_lcrc();
+        (void)tlp->ecrc_matches();
+        const auto head = pcie::TlpHead::decode(tlp->head);
+        if (!head) return;
+        WIREPROOF_CHECK(head->length <= 4096 && head->frame_size() % 4 == 0);
+        std::array<std::byte, pcie::TlpHead::size> again;
+        head->encode(again);
+        const auto same = pcie::TlpHead::decode(again);
+        WIREPROOF_CHECK(same && same->length == head->length && same->type == head->type);
+    }
+};
+
+}  // namespace wireproof::fuzz
