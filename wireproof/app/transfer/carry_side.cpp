@@ -6,9 +6,8 @@
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/transfer/carry_ib.hpp"
 #include "wireproof/app/transfer/link_transfer.hpp"
+#include "wireproof/core/any_link.hpp"
 #include "wireproof/lab/engines/link_engines.hpp"
-#include "wireproof/proto/hippi/link.hpp"
-#include "wireproof/proto/pcie/link.hpp"
 #include "wireproof/wire/sequenced/sequenced_wire.hpp"
 
 namespace wireproof::cli {
@@ -57,17 +56,17 @@ private:
     std::unique_ptr<Half> half_;
 };
 
-using MakeLink = link::AnyLink (*)(const CarryOptions&, std::uint16_t, std::size_t);
+using MakeLink = AnyLink (*)(const CarryOptions&, std::uint16_t, std::size_t);
 struct LinkProtocol {
     std::string_view name;
     MakeLink make;
 };
 
 template <class Adapter>
-link::AnyLink make_link(const CarryOptions& options, std::uint16_t node, std::size_t frame_max) {
-    const auto config = Adapter::over_datagrams(frame_max, mix64(options.seed) + node);
-    if (!config) throw Failure("--mtu: " + config.error().message);
-    return link::AnyLink(typename Adapter::Engine(*config));
+AnyLink make_link(const CarryOptions& options, std::uint16_t node, std::size_t frame_max) {
+    auto made = Adapter::over_datagrams(frame_max, mix64(options.seed) + node);
+    if (!made) throw Failure("--mtu: " + made.error().message);
+    return std::move(*made);
 }
 
 constexpr std::size_t link_count = lab::LinkEngines::size;

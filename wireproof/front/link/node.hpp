@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
+#include "wireproof/core/any_link.hpp"
 #include "wireproof/core/pump.hpp"
-#include "wireproof/front/link/any_link.hpp"
 #include "wireproof/front/link/message_stream.hpp"
 #include "wireproof/host/any_wire.hpp"
 

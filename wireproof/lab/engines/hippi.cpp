@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "wireproof/core/any_link.hpp"
 #include "wireproof/lab/engines/scenario_lines.hpp"
 #include "wireproof/lab/ladder/ladder_run.hpp"
 #include "wireproof/lab/link_retry/retry_engines.hpp"
@@ -209,9 +210,9 @@ void HippiAdapter::add_presets(std::vector<RetryPreset>& presets) {
     presets.push_back(preset_of("1km", 1000, retry_window_max));
 }
 
-Expected<hippi::Config> HippiAdapter::over_datagrams(std::size_t frame_max, std::uint64_t seed) {
+Expected<AnyLink> HippiAdapter::over_datagrams(std::size_t frame_max, std::uint64_t seed) {
     if (frame_max < hippi::unit_size) return unexpected("no micropacket fits");
-    return of_end(hippi::Config::of_datagrams(), seed);
+    return AnyLink(Engine(of_end(hippi::Config::of_datagrams(), seed)));
 }
 
 template class LinkSearch<HippiAdapter>;

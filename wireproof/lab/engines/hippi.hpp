@@ -55,7 +55,7 @@ struct HippiAdapter {
                                           const RetryPlan& plan, const RetryLink& link);
     static void add_presets(std::vector<RetryPreset>& presets);
 
-    static Expected<Config> over_datagrams(std::size_t frame_max, std::uint64_t seed);
+    static Expected<AnyLink> over_datagrams(std::size_t frame_max, std::uint64_t seed);
 };
 static_assert(LinkAdapter<HippiAdapter>);
 

@@ -18,6 +18,10 @@
 #include "wireproof/lab/engines/engine_keys.hpp"
 #include "wireproof/lab/engines/link_figures.hpp"
 
+namespace wireproof {
+class AnyLink;
+}
+
 namespace wireproof::lab {
 
 // Adapters only name these types in their headers, so that a header stays small.
@@ -97,9 +101,9 @@ concept LinkAdapter = requires(
                                                const RetryLink&)>;
     requires std::same_as<decltype(A::add_presets), void(std::vector<RetryPreset>&)>;
 
-    // carry: a link over datagrams of at most `size` bytes, between processes. The error names what
-    // is wrong with `size`.
-    { A::over_datagrams(size, seed) } -> std::same_as<Expected<typename A::Config>>;
+    // carry: an end of a link over datagrams of at most so many bytes, between processes, with this
+    // seed. The error names what is wrong with the bytes.
+    requires std::same_as<decltype(A::over_datagrams), Expected<AnyLink>(std::size_t, std::uint64_t)>;
 };
 // clang-format on
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "wireproof/core/any_link.hpp"
 #include "wireproof/lab/engines/scenario_lines.hpp"
 #include "wireproof/lab/ladder/ladder_run.hpp"
 #include "wireproof/lab/link_retry/retry_engines.hpp"
@@ -210,10 +211,10 @@ void PcieAdapter::add_presets(std::vector<RetryPreset>& presets) {
     }
 }
 
-Expected<pcie::Config> PcieAdapter::over_datagrams(std::size_t frame_max, std::uint64_t) {
+Expected<AnyLink> PcieAdapter::over_datagrams(std::size_t frame_max, std::uint64_t) {
     const pcie::Config config = pcie::Config::of_datagrams(frame_max);
     if (const auto good = config.check(); !good) return tl::unexpected(good.error());
-    return config;
+    return AnyLink(Engine(config));
 }
 
 template class LinkSearch<PcieAdapter>;

@@ -45,7 +45,8 @@ Ladder replayed(const std::string& text) {
 }
 
 hippi::Config literal(std::uint32_t window) {
-    hippi::Config config = HippiAdapter::search_config(window, HippiAdapter::smallest_modulus(window));
+    hippi::Config config =
+        HippiAdapter::search_config(window, HippiAdapter::smallest_modulus(window));
     config.duplicates = hippi::Duplicates::literal;
     return config;
 }

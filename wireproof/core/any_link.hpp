@@ -7,7 +7,7 @@
 
 #include "wireproof/core/link_engine.hpp"
 
-namespace wireproof::link {
+namespace wireproof {
 
 class AnyLink {
 public:
@@ -73,4 +73,4 @@ private:
     std::unique_ptr<Base> engine_;
 };
 
-}  // namespace wireproof::link
+}  // namespace wireproof
