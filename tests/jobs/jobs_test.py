@@ -16,6 +16,7 @@ import unittest
 
 import slurm
 from clean import MPIRUN, clean_environment
+from sshd import Sshd
 
 HELLO = os.environ["HELLO_JOB"]
 TRAFFIC = os.environ["TRAFFIC_RANK"]
@@ -168,8 +169,10 @@ class OneHost(Dying):
         self.assertEqual(self.paths(ended), {pair: ONE_HOST if 3 in pair else SHM for pair in pairs})
 
 
-class TwoHosts(Dying):
-    """Two network namespaces. The ranks of each share memory."""
+class Namespaces(Dying):
+    """Two network namespaces, as two hosts. The ranks of each share memory."""
+
+    addresses = ("10.92.0.1", "10.92.0.2")
 
     def setUp(self):
         if os.geteuid() != 0:
@@ -182,10 +185,23 @@ class TwoHosts(Dying):
                 raise unittest.SkipTest(f"no network namespace can be made: {made.stderr}")
             self.addCleanup(subprocess.run, ["ip", "netns", "delete", host], check=True)
         self.ip("link", "add", "va", "netns", self.hosts[0], "type", "veth", "peer", "name", "vb", "netns", self.hosts[1])
-        for host, link, address in zip(self.hosts, ("va", "vb"), ("10.92.0.1", "10.92.0.2")):
+        for host, link, address in zip(self.hosts, ("va", "vb"), self.addresses):
             self.ip("-n", host, "address", "add", f"{address}/24", "dev", link)
             for device in (link, "lo"):
                 self.ip("-n", host, "link", "set", device, "up")
+
+    def ip(self, *arguments):
+        subprocess.run(["ip", *arguments], check=True)
+
+    def on(self, host, *command):
+        return ["ip", "netns", "exec", self.hosts[host], *map(str, command)]
+
+
+class TwoHosts(Namespaces):
+    """Reached by `ip netns exec` in place of ssh."""
+
+    def setUp(self):
+        super().setUp()
         self.folder = tempfile.TemporaryDirectory(prefix="wireproof-jobs-")
         self.addCleanup(self.folder.cleanup)
         # In place of ssh: its host is a namespace.
@@ -193,12 +209,6 @@ class TwoHosts(Dying):
         self.ssh.write_text('#!/bin/sh\n[ "$1" = -x ] && shift\nhost=$1; shift\n[ "$1" = -- ] && shift\n'
                             'exec ip netns exec "$host" sh -c "$*"\n')
         self.ssh.chmod(0o755)
-
-    def ip(self, *arguments):
-        subprocess.run(["ip", *arguments], check=True)
-
-    def on(self, host, *command):
-        return ["ip", "netns", "exec", self.hosts[host], *map(str, command)]
 
     def launch(self, *options):
         a, b = self.hosts
@@ -246,6 +256,45 @@ class TwoHosts(Dying):
         self.assertEqual(ended.returncode, 1)
         self.assertIn("WIREPROOF_INTERFACE", ended.stderr)
         self.assertIn("no-such", ended.stderr)
+
+
+class TwoHostsBySsh(Namespaces):
+    """Reached by ssh, each through an sshd of its own. Rank 0 runs in the first namespace."""
+
+    def setUp(self):
+        super().setUp()
+        sshd = Sshd(dict(zip(self.addresses, self.hosts)))
+        self.addCleanup(sshd.close)
+        self.ssh = sshd.ssh
+
+    def by_ssh(self, host, **variables):
+        """A rank that a person starts from the first host."""
+        words = [f"{name}={value}" for name, value in variables.items()]
+        return self.on(0, *self.ssh.split(), self.addresses[host], "--", "env", *words, HELLO)
+
+    def test_of_wireproof_launch(self):
+        a, b = self.addresses
+        self.two_hosts(run(self.on(0, os.environ["WIREPROOF"], "launch", "--hosts", f"{a}:2,{b}:2", "--ssh", self.ssh,
+                                   "--", HELLO)))
+
+    def test_of_mpirun(self):
+        need("mpirun.openmpi")
+        a, b = self.addresses
+        self.two_hosts(run(self.on(
+            0, "mpirun.openmpi", "--allow-run-as-root", "--mca", "plm_rsh_agent", self.ssh, "--mca", "oob_tcp_if_include",
+            "10.92.0.0/24", "--host", f"{a}:2,{b}:2", "-n", "4", HELLO)))
+
+    def test_without_a_launcher(self):
+        peers = ",".join(f"{self.addresses[rank // 2]}:{7500 + rank}" for rank in range(4))
+        others = [begin(self.by_ssh(rank // 2, WIREPROOF_PEERS=peers, WIREPROOF_RANK=rank)) for rank in (1, 2, 3)]
+        for other in others:
+            self.addCleanup(other.kill)
+        ended = [run(self.by_ssh(0, WIREPROOF_PEERS=peers, WIREPROOF_RANK=0))]
+        for other in others:
+            output, _ = other.communicate(timeout=PATIENCE)
+            ended.append(subprocess.CompletedProcess([], other.returncode, output, ""))
+        for rank, result in enumerate(ended):
+            self.assertEqual(self.paths(result), {(rank, peer): "udp" for peer in range(4) if peer != rank})
 
 
 class SlurmJob(Dying):

@@ -1,5 +1,6 @@
-"""Runs an sshd for the tests of this folder. It listens on two addresses of the loopback interface, which stand for
-two hosts. Its keys and settings are in a temporary folder, and neither it nor ssh reads ~/.ssh or /etc/ssh."""
+"""Runs sshd for the tests of this folder: one that listens on two addresses of the loopback interface, which stand for
+two hosts, or one in each of some network namespaces. Keys and settings are in a temporary folder, and neither sshd nor
+ssh reads ~/.ssh or /etc/ssh."""
 import os
 import pathlib
 import shutil
@@ -26,51 +27,62 @@ MaxStartups 1000
 
 
 class Sshd:
-    def __init__(self):
+    def __init__(self, namespaces=None):
+        """`namespaces`: by address of a host, the network namespace in which its sshd runs."""
         search = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
         program = shutil.which("sshd", path=search)  # sshd must be called by its full path
         if program is None or shutil.which("ssh") is None:
             raise unittest.SkipTest("sshd and ssh are not installed")
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", mode=0o755, exist_ok=True)  # an sshd of root does not start without it
-        self.process = None
+        self.processes = []
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="wireproof-sshd-"))
         try:
             self.make_keys()
-            self.start(program)
+            if namespaces is None:
+                port = self.free_port()
+                self.start((program,), HOSTS, port)
+            else:
+                port = 22  # free in each namespace
+                for address, namespace in namespaces.items():
+                    self.start(("ip", "netns", "exec", namespace, program), (address,), port)
         except BaseException:
             self.close()
             raise
-
-    def make_keys(self):
-        for name in ("host_key", "user_key"):
-            subprocess.run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name), check=True)
-        shutil.copy(self.folder / "user_key.pub", self.folder / "authorized_keys")
-
-    def start(self, program):
-        with socket.socket() as probe:
-            probe.bind((HOSTS[0], 0))
-            port = probe.getsockname()[1]
-        addresses = "".join(f"ListenAddress {host}:{port}\n" for host in HOSTS)
-        settings = self.folder / "sshd_config"
-        settings.write_text(addresses + SETTINGS.format(folder=self.folder))
-        self.log = self.folder / "log"
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen((program, "-D", "-e", "-f", settings), stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log)
-        end = time.monotonic() + PATIENCE
-        while self.log.read_text().count("Server listening") < len(HOSTS):
-            if self.process.poll() is not None or time.monotonic() > end:
-                raise AssertionError(f"sshd does not start: {self.log.read_text()}")
-            time.sleep(0.01)
         options = ("BatchMode=yes", "IdentitiesOnly=yes", "IdentityAgent=none", "StrictHostKeyChecking=no",
                    "UserKnownHostsFile=/dev/null", "GlobalKnownHostsFile=/dev/null", "LogLevel=ERROR")
         # A command for wireproof launch --ssh.
         self.ssh = " ".join((f"ssh -F /dev/null -p {port} -i {self.folder}/user_key",
                              *(f"-o {option}" for option in options)))
 
+    def make_keys(self):
+        for name in ("host_key", "user_key"):
+            subprocess.run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name), check=True)
+        shutil.copy(self.folder / "user_key.pub", self.folder / "authorized_keys")
+
+    @staticmethod
+    def free_port():
+        with socket.socket() as probe:
+            probe.bind((HOSTS[0], 0))
+            return probe.getsockname()[1]
+
+    def start(self, program, addresses, port):
+        listens = "".join(f"ListenAddress {address}:{port}\n" for address in addresses)
+        settings = self.folder / f"sshd_config.{len(self.processes)}"
+        settings.write_text(listens + SETTINGS.format(folder=self.folder))
+        log = self.folder / f"log.{len(self.processes)}"
+        with open(log, "wb") as file:
+            process = subprocess.Popen((*program, "-D", "-e", "-f", settings), stdin=subprocess.DEVNULL, stdout=file,
+                                       stderr=file)
+        self.processes.append(process)
+        end = time.monotonic() + PATIENCE
+        while log.read_text().count("Server listening") < len(addresses):
+            if process.poll() is not None or time.monotonic() > end:
+                raise AssertionError(f"sshd does not start: {log.read_text()}")
+            time.sleep(0.01)
+
     def close(self):
-        if self.process is not None:
-            self.process.terminate()
-            self.process.wait(PATIENCE)
+        for process in self.processes:
+            process.terminate()
+            process.wait(PATIENCE)
         shutil.rmtree(self.folder, ignore_errors=True)
