@@ -66,6 +66,7 @@ void ShmWire::next_turn() {
     look_at_ = looked_at_by_ = now_ + between_looks;
     look();
     call_the_absent(now_);
+    accept_again(now_);
 }
 
 [[gnu::noinline]] std::optional<ConstBytes> ShmWire::take_unusual(

@@ -107,8 +107,8 @@ public:
     }
     /// The last received frame is such a lone frame.
     bool is_alone() const { return taken_max_ == 1; }
-    /// When the wire calls an absent peer again.
-    Instant next_deadline() const { return next_call_; }
+    /// When the wire calls an absent peer again, or accepts callers again.
+    Instant next_deadline() const { return std::min(next_call_, accept_at_); }
 
     /// For a forked child: closes the parent's sockets, so that peers notice when the parent dies,
     /// and leaves the parent's rings. Sends nothing to any peer. Allocated memory stays where it
@@ -218,10 +218,12 @@ private:
     void look_at(std::uint64_t tag);
     void watch(int handle, std::uint64_t tag);
     void unwatch(const ControlSocket& socket);
+    void unwatch(int handle);
     void accept_callers();
     void hear_caller(int handle);
     bool matches(const Greeting& greeting) const;
     Greeting greeting(ShmMessage kind) const;
+    void accept_again(Instant now);
     void call_the_absent(Instant now);
     void call_later(ShmPeer& peer);
     bool call(ShmPeer& peer);
@@ -261,6 +263,7 @@ private:
     Instant looked_at_by_{};  // what look_at_ was before a sleep
     Instant now_{};
     Instant next_call_ = never;
+    Instant accept_at_ = never;  // the process had no free descriptor for a caller
     std::list<std::pair<PeerId, WireEvent>> events_;
 
     Descriptor watch_;  // epoll

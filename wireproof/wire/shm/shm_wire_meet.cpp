@@ -21,6 +21,8 @@ constexpr std::size_t nodes_max = 65'536;
 constexpr std::size_t callers_max = 64;
 constexpr Duration first_patience = Duration::milliseconds(1);
 constexpr Duration longest_patience = Duration::milliseconds(64);
+// While this process has no free descriptor, a caller that waits would keep watch_ readable.
+constexpr Duration accept_pause = Duration::milliseconds(10);
 
 // The data of an epoll event: a peer's number, a caller's descriptor, or the listener.
 constexpr std::uint64_t caller_tag = std::uint64_t{1} << 32;
@@ -157,6 +159,7 @@ Expected<std::pair<ShmWire, ShmWire>> ShmWire::pair(Config config) {
 void ShmWire::abandon() {
     meeting_ = false;
     listener_.abandon();
+    accept_at_ = never;
     watch_.close();
     for (ControlSocket& caller : callers_) caller.close();
     for (ShmPeer& peer : peers_) {
@@ -178,7 +181,11 @@ void ShmWire::watch(int handle, std::uint64_t tag) {
 
 // Closing alone is not enough if a forked child still has the socket.
 void ShmWire::unwatch(const ControlSocket& socket) {
-    if (socket.is_open()) ::epoll_ctl(watch_.handle(), EPOLL_CTL_DEL, socket.handle(), nullptr);
+    if (socket.is_open()) unwatch(socket.handle());
+}
+
+void ShmWire::unwatch(int handle) {
+    ::epoll_ctl(watch_.handle(), EPOLL_CTL_DEL, handle, nullptr);
 }
 
 void ShmWire::look() {
@@ -201,6 +208,7 @@ void ShmWire::look_at(std::uint64_t tag) {
 
 // A caller that sends no hello can only displace another such caller.
 void ShmWire::accept_callers() {
+    errno = 0;
     while (auto caller = listener_.accept()) {
         if (callers_.size() == callers_max) {
             unwatch(callers_.front());
@@ -211,6 +219,19 @@ void ShmWire::accept_callers() {
         watch(handle, caller_tag | static_cast<std::uint64_t>(handle));
         callers_.push_back(std::move(*caller));
     }
+    if (errno != EMFILE && errno != ENFILE) return;
+    unwatch(listener_.handle());
+    accept_at_ = now_ + accept_pause;
+    look_at_ = std::min(look_at_, accept_at_);
+}
+
+void ShmWire::accept_again(Instant now) {
+    if (now >= accept_at_) {
+        accept_at_ = never;
+        watch(listener_.handle(), listener_tag);
+        accept_callers();
+    }
+    look_at_ = std::min(look_at_, accept_at_);
 }
 
 bool ShmWire::matches(const Greeting& greeting) const {

@@ -1,6 +1,9 @@
 // Tests how nodes meet, part, meet again, and refuse strangers.
+#include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -43,6 +46,53 @@ TEST(ShmWire, NodesMeetInWhateverOrderTheyCome) {
         EXPECT_EQ(next(early, time.now()), std::to_string(1 - first) + ":here");
         EXPECT_EQ(event(early) + event(late), "nonenone");  // a first life is no event
     }
+}
+
+/// This process may open no further descriptor while the object exists.
+class NoDescriptors {
+public:
+    NoDescriptors() {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const int free = ::dup(0);
+        ::close(free);
+        const rlimit none{static_cast<rlim_t>(free), before_.rlim_max};
+        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    }
+    NoDescriptors(const NoDescriptors&) = delete;
+    NoDescriptors& operator=(const NoDescriptors&) = delete;
+    ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+    rlimit before_{};
+};
+
+bool is_readable(int handle) {
+    pollfd wanted{.fd = handle, .events = POLLIN, .revents = 0};
+    return ::poll(&wanted, 1, 0) == 1;
+}
+
+TEST(ShmWire, ACallerWaitsUntilThereIsADescriptorForIt) {
+    const std::string name = unique_name();
+    Time time;
+    ShmWire a = open({.name = name});
+    ShmWire b = open({.name = name, .node = 1});
+    EXPECT_EQ(next(b, time.pass()), "nothing");  // calls a
+    {
+        const NoDescriptors none;
+        EXPECT_TRUE(is_readable(a.wait_handle()));
+        for (int i = 0; i < 3; ++i) {
+            EXPECT_EQ(next(a, time.pass()), "nothing");
+            EXPECT_FALSE(is_readable(a.wait_handle())) << "a sleeper would not sleep";
+            EXPECT_GT(a.next_deadline(), time.now());
+            ASSERT_LE(a.next_deadline(), time.now() + Duration::milliseconds(10));
+            while (time.now() < a.next_deadline()) time.pass();
+        }
+        EXPECT_FALSE(a.connected(one));
+    }
+    ASSERT_TRUE(meet(a, one, b, zero, time));
+    EXPECT_EQ(a.next_deadline(), never);
+    ASSERT_TRUE(send(b, zero, "here"));
+    EXPECT_EQ(next(a, time.now()), "1:here");
 }
 
 TEST(ShmWire, OnlyMembersMeet) {
