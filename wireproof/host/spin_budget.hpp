@@ -69,6 +69,10 @@ public:
         return false;
     }
 
+    /// The caller yielded instead of a sleep. What it finds then does not show that sleeps are
+    /// short.
+    void yielded() { slept_ = false; }
+
 private:
     Duration budget_ = most;
     Instant heard_at_{};

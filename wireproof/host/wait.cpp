@@ -3,6 +3,7 @@
 #include "wireproof/host/wait.hpp"
 
 #include <poll.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -47,6 +48,10 @@ bool wait_until(int handle, const SteadyClock& clock, Instant deadline, int bell
 bool wait_until(AnyWire& wire, const SteadyClock& clock, Instant deadline, int bell) {
     if (!wire.prepare_to_sleep()) return true;
     return wait_until(wire.wait_handle(), clock, std::min(deadline, wire.next_deadline()), bell);
+}
+
+void yield_processor() {
+    ::sched_yield();
 }
 
 }  // namespace wireproof::host

@@ -25,4 +25,7 @@ bool wait_until(int handle, const SteadyClock& clock, Instant deadline, int bell
 /// of the deadline and the wire's own. Returns true at once if the wire has something already.
 bool wait_until(AnyWire& wire, const SteadyClock& clock, Instant deadline, int bell = -1);
 
+/// Lets another thread run on this processor, if one is ready. Returns when this one runs again.
+void yield_processor();
+
 }  // namespace wireproof::host

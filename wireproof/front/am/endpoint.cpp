@@ -162,6 +162,20 @@ bool Endpoint::wait(const std::function<bool()>& until, std::chrono::millisecond
     return in->wait(until, limit);
 }
 
+/// True: the caller polls again, at `now`. False: it sleeps.
+bool Endpoint::Inside::looks_again(Instant& now) {
+    if (spin.look_again(now)) {
+        now = clock.again();
+        return true;
+    }
+    if (!yields.yield(now)) return false;
+    host::yield_processor();
+    now = clock.now();
+    yields.back(now);
+    spin.yielded();
+    return true;
+}
+
 bool Endpoint::Inside::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
     Instant now = clock.now();
     const Instant end = now + host::duration_of(limit);
@@ -171,15 +185,15 @@ bool Endpoint::Inside::wait(const std::function<bool()>& until, std::chrono::mil
         const std::size_t handled = poll(now);
         const std::uint64_t wakes = loop.wakes_taken();
         met = until && until();
-        if (handled > 0) spin.heard(now);
+        if (handled > 0) {
+            spin.heard(now);
+            yields.heard();
+        }
         if (met || now >= end) break;
         // The condition may have polled, and its poll may have taken a wake. Then the loop must not
         // sleep.
         const bool busy = handled > 0 || node.keeps_back() || loop.wakes_taken() != wakes;
-        if (!busy && spin.look_again(now)) {
-            now = clock.again();
-            continue;
-        }
+        if (!busy && looks_again(now)) continue;
         if (!busy) {
             host::wait_until(node.wire(), clock.steady(), std::min(end, node.next_deadline()),
                              loop.bell());

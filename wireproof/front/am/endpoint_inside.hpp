@@ -16,6 +16,7 @@
 #include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/spin_clock.hpp"
 #include "wireproof/host/split_wire.hpp"
+#include "wireproof/host/yield_budget.hpp"
 
 namespace wireproof::am {
 
@@ -49,6 +50,7 @@ struct Endpoint::Inside {
         (void)loop.take_wakes();
         return node.poll(now);
     }
+    bool looks_again(Instant& now);
     bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
     template <class Until>
     void wait_for(Until&& until) {
@@ -67,6 +69,7 @@ struct Endpoint::Inside {
     std::vector<PeerCounters::Path> paths;  // by node, if join() found them
     host::SpinClock clock;
     host::SpinBudget spin;
+    host::YieldBudget yields;
     std::optional<UdpNode> udp;      // the node's wire borrows it
     std::vector<Allocation> memory;  // allocations that the wire does not share with peers
     Node node;

@@ -1,0 +1,107 @@
+#include "wireproof/host/yield_budget.hpp"
+
+#include <gtest/gtest.h>
+
+#include "wireproof/host/spin_budget.hpp"
+
+namespace wireproof::host {
+namespace {
+
+constexpr Duration microseconds(std::int64_t n) {
+    return Duration::microseconds(n);
+}
+
+/// The number of yields of a wait that finds nothing. Each yield takes `each`.
+int yields_in_vain(YieldBudget& budget, Instant& now, Duration each) {
+    int yields = 0;
+    while (budget.yield(now)) {
+        now = now + each;
+        budget.back(now);
+        ++yields;
+    }
+    return yields;
+}
+
+TEST(YieldBudget, AWaitYieldsWhileOtherThreadsRun) {
+    YieldBudget budget;
+    Instant now;
+    EXPECT_EQ(yields_in_vain(budget, now, microseconds(10)), 30) << "YieldBudget::most";
+    EXPECT_FALSE(budget.yield(now)) << "the same wait sleeps and comes back";
+    budget.heard();
+    EXPECT_TRUE(budget.yield(now));
+}
+
+TEST(YieldBudget, AWaitThatIsAloneOnItsProcessorYieldsOnce) {
+    YieldBudget budget;
+    Instant now;
+    for (int wait = 0; wait < 3; ++wait) {
+        EXPECT_EQ(yields_in_vain(budget, now, Duration::nanoseconds(400)), 1);
+        budget.heard();
+    }
+}
+
+TEST(YieldBudget, AThreadThatKeepsTheProcessorEndsTheYieldsOfTheNextWaits) {
+    YieldBudget budget;
+    Instant now;
+    std::uint32_t pause = YieldBudget::pause_least;
+    for (int met = 0; met < 10; ++met) {
+        budget.heard();
+        ASSERT_EQ(yields_in_vain(budget, now, Duration::milliseconds(3)), 1);
+        for (std::uint32_t wait = 0; wait < pause; ++wait) {
+            budget.heard();
+            ASSERT_FALSE(budget.yield(now)) << met << ", " << wait;
+            ASSERT_FALSE(budget.yield(now)) << "the next turn of the same wait";
+        }
+        pause = std::min(pause * 2, YieldBudget::pause_most);
+    }
+    EXPECT_EQ(pause, YieldBudget::pause_most);
+}
+
+TEST(YieldBudget, WaitsThatFindSomethingMakeThePauseShorter) {
+    YieldBudget budget;
+    Instant now;
+    const auto waits_without = [&] {
+        budget.heard();
+        EXPECT_EQ(yields_in_vain(budget, now, Duration::milliseconds(3)), 1);
+        std::uint32_t waits = 0;
+        while (true) {
+            budget.heard();
+            if (budget.yield(now)) break;
+            ++waits;
+        }
+        now = now + microseconds(5);
+        budget.back(now);
+        budget.heard();
+        return waits;
+    };
+    EXPECT_EQ(waits_without(), 16U);
+    for (int i = 0; i < 10; ++i) {  // a message comes after one yield
+        ASSERT_TRUE(budget.yield(now));
+        now = now + microseconds(5);
+        budget.back(now);
+        budget.heard();
+    }
+    EXPECT_EQ(waits_without(), 16U);
+}
+
+TEST(YieldBudget, WhatAYieldFoundIsNoReasonToPollLonger) {
+    SpinBudget spin;
+    YieldBudget yields;
+    Instant now(Duration::milliseconds(1));
+    for (int i = 0; i < 100; ++i) {  // polls for the whole budget, then the first yield finds it
+        spin.heard(now);
+        yields.heard();
+        const Instant from = now;
+        while (spin.look_again(now)) now = now + Duration::nanoseconds(100);
+        if (i > 10) {
+            ASSERT_LE(now - from, SpinBudget::least) << i;
+        }
+        ASSERT_TRUE(yields.yield(now)) << i;
+        now = now + microseconds(5);
+        yields.back(now);
+        spin.yielded();
+    }
+}
+
+}  // namespace
+}  // namespace wireproof::host
