@@ -46,6 +46,7 @@ public:
     /// The yield has returned.
     void back(Instant now) {
         const Duration took = now - yielded_at_;
+        crowded_ = took >= alone && took < taken;
         if (took < alone) asleep_ = true;
         if (took < taken) return;
         asleep_ = true;
@@ -53,10 +54,15 @@ public:
         pause_ = std::min(pause_ * 2, pause_most);
     }
 
+    /// In the last yield, other threads ran and gave the processor back. So a wait should yield at
+    /// once: a poll before that keeps the peer from running.
+    bool crowded() const { return crowded_; }
+
 private:
     Instant began_{};
     Instant yielded_at_{};
     bool waiting_ = false;
+    bool crowded_ = false;
     bool asleep_ = false;  // the rest of this wait does not yield
     std::uint32_t pause_ = pause_least;
     std::uint32_t pause_left_ = 0;

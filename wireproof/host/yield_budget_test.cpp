@@ -84,6 +84,23 @@ TEST(YieldBudget, WaitsThatFindSomethingMakeThePauseShorter) {
     EXPECT_EQ(waits_without(), 16U);
 }
 
+TEST(YieldBudget, IsCrowdedAfterAYieldInWhichOthersRan) {
+    YieldBudget budget;
+    Instant now;
+    EXPECT_FALSE(budget.crowded());
+    const auto crowded_after = [&](Duration took) {
+        budget.heard();
+        while (!budget.yield(now)) budget.heard();
+        now = now + took;
+        budget.back(now);
+        return budget.crowded();
+    };
+    EXPECT_TRUE(crowded_after(YieldBudget::alone));
+    EXPECT_FALSE(crowded_after(YieldBudget::alone - Duration(1)));
+    EXPECT_TRUE(crowded_after(YieldBudget::taken - Duration(1)));
+    EXPECT_FALSE(crowded_after(YieldBudget::taken)) << "a sleeper preempts such a thread";
+}
+
 TEST(YieldBudget, WhatAYieldFoundIsNoReasonToPollLonger) {
     SpinBudget spin;
     YieldBudget yields;

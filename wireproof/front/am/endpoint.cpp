@@ -164,7 +164,7 @@ bool Endpoint::wait(const std::function<bool()>& until, std::chrono::millisecond
 
 /// True: the caller polls again, at `now`. False: it sleeps.
 bool Endpoint::Inside::looks_again(Instant& now) {
-    if (spin.look_again(now)) {
+    if (!yields.crowded() && spin.look_again(now)) {
         now = clock.again();
         return true;
     }
