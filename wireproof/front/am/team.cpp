@@ -1,8 +1,9 @@
 // Team: carries the messages of the collective operations of this rank as requests.
-#include <map>
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "wireproof/base/check.hpp"
 #include "wireproof/collective.hpp"
@@ -77,12 +78,24 @@ struct Team::Inside final : Companion {
     }
     void collect() {
         while (const auto ended = operations.next_ended()) {
-            const auto at = pending.find(ended->ticket);
+            const auto at = std::find_if(pending.begin(), pending.end(), [&](const Pending& one) {
+                return one.ticket == ended->ticket;
+            });
             if (at == pending.end()) continue;
-            at->second->status = status_of(ended->outcome);
-            at->second->done = true;
-            pending.erase(at);
+            at->state->status = status_of(ended->outcome);
+            at->state->done = true;
+            std::swap(*at, pending.back());
+            pending.pop_back();
         }
+    }
+    /// The state of a new request. It takes that of the last one if nobody has that any more:
+    /// programs that block never have two.
+    std::shared_ptr<Request::State> new_state() {
+        if (last_state == nullptr || last_state.use_count() > 1) {
+            last_state = std::make_shared<Request::State>();
+        }
+        *last_state = {};
+        return last_state;
     }
     Operations::Post post(std::size_t to, ConstBytes message) {
         const auto now = [this] { return endpoint->clock.now(); };
@@ -97,7 +110,12 @@ struct Team::Inside final : Companion {
     Endpoint::Inside* endpoint;  // null after the end of the Endpoint or of the Team
     std::uint16_t handler;
     Operations operations;
-    std::map<Ticket, std::shared_ptr<Request::State>> pending;
+    struct Pending {
+        Ticket ticket;
+        std::shared_ptr<Request::State> state;
+    };
+    std::vector<Pending> pending;
+    std::shared_ptr<Request::State> last_state;
     Operations::Poster poster = [this](collective::Rank to, ConstBytes message) {
         return post(to, message);
     };
@@ -185,18 +203,16 @@ Status Team::Request::wait(std::chrono::milliseconds limit) {
 /// `operation` begins an operation and returns its ticket, or a Status if it cannot begin.
 template <class Begin>
 Team::Request Team::begin(Begin&& operation) {
-    auto state = std::make_shared<Request::State>();
-    const auto end = [&](Status status) {
-        state->status = status;
-        state->done = true;
-        return Request(state);
+    const auto end = [](Status status) {
+        return Request(std::make_shared<Request::State>(Request::State{true, status}));
     };
     if (inside_ == nullptr || !inside_->is_open()) return end(Status::closed);
     const host::OneUser::Call call(inside_->endpoint->user);
-    state->team = inside_;
     const std::variant<Ticket, Status> begun = operation(inside_->operations);
     if (const auto* refused = std::get_if<Status>(&begun)) return end(*refused);
-    inside_->pending.emplace(std::get<Ticket>(begun), state);
+    const auto state = inside_->new_state();
+    state->team = inside_;
+    inside_->pending.push_back({std::get<Ticket>(begun), state});
     inside_->progress();
     return Request(state);
 }
