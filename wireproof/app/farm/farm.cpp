@@ -143,7 +143,7 @@ std::size_t Farm::threads() const {
         const bool other = endpoint_ && rank != endpoint_->self();
         if (other && endpoint_->counters(rank).path != Path::udp) ++ranks;
     }
-    return std::max<std::size_t>(1, processors_of_this_process() / ranks);
+    return threads_of_rank(ranks);
 }
 
 void Farm::deal(const FarmPlan& plan) {

@@ -1,12 +1,25 @@
 #include "wireproof/app/farm/work_threads.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 namespace wireproof::farm {
+namespace {
+
+std::optional<std::size_t> processors_of(pid_t process) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    // A machine of more than 1024 processors needs a larger set.
+    if (::sched_getaffinity(process, sizeof set, &set) != 0) return std::nullopt;
+    return static_cast<std::size_t>(std::max(1, CPU_COUNT(&set)));
+}
+
+}  // namespace
 
 WorkThreads::WorkThreads(std::size_t threads, Work work, std::function<void()> wake)
     : work_(std::move(work)), wake_(std::move(wake)) {
@@ -84,14 +97,14 @@ WorkThreads::Done WorkThreads::do_task(std::uint64_t task, const std::stop_token
     }
 }
 
-std::size_t processors_of_this_process() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    // A machine of more than 1024 processors needs a larger set.
-    if (::sched_getaffinity(0, sizeof set, &set) != 0) {
-        return std::max(1U, std::thread::hardware_concurrency());
-    }
-    return static_cast<std::size_t>(std::max(1, CPU_COUNT(&set)));
+std::size_t threads_of_rank(std::size_t own, std::size_t launchers, std::size_t ranks) {
+    return std::max<std::size_t>(1, std::min(own, std::max(own, launchers) / ranks));
+}
+
+std::size_t threads_of_rank(std::size_t ranks) {
+    const std::size_t own =
+        processors_of(0).value_or(std::max(1U, std::thread::hardware_concurrency()));
+    return threads_of_rank(own, processors_of(::getppid()).value_or(own), ranks);
 }
 
 }  // namespace wireproof::farm

@@ -63,7 +63,11 @@ private:
     std::vector<std::jthread> threads_;            // last: they end first
 };
 
-/// The processors that this process may use; at least 1.
-std::size_t processors_of_this_process();
+/// How many threads each of `ranks` on this host should have. A launcher may have bound each rank
+/// to processors of its own: `own` is how many processors this rank may use, and `launchers` how
+/// many the process may use that started it. At least 1.
+std::size_t threads_of_rank(std::size_t own, std::size_t launchers, std::size_t ranks);
+/// The same for this process and its parent.
+std::size_t threads_of_rank(std::size_t ranks);
 
 }  // namespace wireproof::farm

@@ -72,8 +72,18 @@ TEST(WorkThreads, AskForMoreTasksOnlyWhileTasksAreShort) {
     EXPECT_LE(threads.room(), 34);
 }
 
-TEST(WorkThreads, AProcessHasAProcessor) {
-    EXPECT_GE(processors_of_this_process(), 1);
+TEST(WorkThreads, TheRanksOfAHostShareItsProcessors) {
+    EXPECT_EQ(threads_of_rank(16, 16, 1), 16U);
+    EXPECT_EQ(threads_of_rank(16, 16, 4), 4U);
+    EXPECT_EQ(threads_of_rank(16, 16, 5), 3U);
+    EXPECT_EQ(threads_of_rank(2, 2, 8), 1U);
+    // Each rank is bound to its own processors, or to half of the host.
+    EXPECT_EQ(threads_of_rank(4, 16, 4), 4U);
+    EXPECT_EQ(threads_of_rank(1, 16, 4), 1U);
+    EXPECT_EQ(threads_of_rank(8, 16, 4), 4U);
+    // The launcher itself is bound to fewer.
+    EXPECT_EQ(threads_of_rank(16, 1, 4), 4U);
+    EXPECT_GE(threads_of_rank(1), 1U);
 }
 
 }  // namespace
