@@ -131,7 +131,8 @@ public:
     /// waits a second at most.
     ~Endpoint();
     /// Blocks until idle() is true, at most for `limit`. Then it does what the destructor does. ok:
-    /// the peers have acknowledged all messages. peer_lost: a peer was lost while the call waited.
+    /// the peers have acknowledged all messages. peer_lost: while the call waited, a peer was lost
+    /// that had not acknowledged all; a peer that had may close its Endpoint first.
     /// timed_out: `limit` passed first, and messages may be lost. The Endpoint is closed in all
     /// three cases. not_allowed: called inside a handler, a callback or the condition of wait();
     /// the Endpoint stays open.

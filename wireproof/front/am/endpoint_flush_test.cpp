@@ -89,6 +89,24 @@ TEST_P(AmEndpointFlush, CloseWaitsUntilThePeerHasAll) {
     EXPECT_EQ(handled, 10);
 }
 
+// The acknowledgement and the end of b arrive together.
+TEST_P(AmEndpointFlush, CloseIsOkIfAPeerHadAllAndEndedFirst) {
+    const Options both = options_on(GetParam());
+    Endpoint a = open(both, 0);
+    {
+        Endpoint b = open(both, 1);
+        int handled = 0;
+        b.handle(ask, [&](const Message&) { ++handled; });
+        ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
+        ASSERT_TRUE(settle(a, b));
+        ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
+        a.poll();
+        ASSERT_TRUE(b.wait([&] { return handled == 2; }, patience));
+        EXPECT_EQ(b.close(), Status::ok);
+    }
+    EXPECT_EQ(a.close(), Status::ok);
+}
+
 TEST_P(AmEndpointFlush, CloseEndsWhenItsLimitPasses) {
     Endpoint a = open(options_on(GetParam()), 0);
     std::vector<std::byte> bytes(8);

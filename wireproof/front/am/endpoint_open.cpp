@@ -74,13 +74,15 @@ Status Endpoint::close(std::chrono::milliseconds limit) {
     Inside* const in = open_inside();
     if (in == nullptr) return Status::closed;
     if (in->user.inside()) return Status::not_allowed;
-    const std::uint64_t losses = in->node.losses();
+    const std::uint64_t cut = in->node.sessions_cut();
     Status status = Status::timed_out;
     {
         const host::OneUser::Call call(in->user);
         if (in->wait([in] { return in->node.idle(); }, limit)) status = Status::ok;
+        in->node.acknowledge_all();  // so that the close() of a peer need not wait for this node
+        in->poll();
     }
-    if (in->node.losses() != losses) status = Status::peer_lost;
+    if (in->node.sessions_cut() != cut) status = Status::peer_lost;
     end(std::move(inside_));
     return status;
 }

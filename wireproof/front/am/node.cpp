@@ -124,10 +124,8 @@ bool Node::idle() const {
     return true;
 }
 
-std::uint64_t Node::losses() const {
-    std::uint64_t all = 0;
-    for (const Peer& peer : peers_) all += peer.losses;
-    return all;
+void Node::acknowledge_all() {
+    for (std::size_t i = 0; i < met_.size(); ++i) mark_ready(met_[i]).acknowledge();
 }
 
 // One turn. Inline functions are defined before their callers.
@@ -457,6 +455,7 @@ void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
     lost.peer = peer;
     lost.cause = wire_.trouble(PeerId(peer)).cause;
     lost.undelivered = std::exchange(peers_[peer].undelivered, {});
+    if (!lost.undelivered.empty()) ++sessions_cut_;
     switch (ended.why) {
         case SessionEnded::Why::silent: lost.why = PeerLost::Why::silent; break;
         case SessionEnded::Why::restarted: lost.why = PeerLost::Why::restarted; break;

@@ -179,9 +179,12 @@ public:
     bool idle(std::size_t peer) const {
         return finished_.empty() && peers_[peer].connection.idle();
     }
+    /// The next turn sends all acknowledgements that this node owes.
+    void acknowledge_all();
     /// Sessions with the peer that have ended.
     std::uint64_t losses(std::size_t peer) const { return peers_[peer].losses; }
-    std::uint64_t losses() const;
+    /// Sessions that ended with messages or transfers whose fate is unknown.
+    std::uint64_t sessions_cut() const { return sessions_cut_; }
     bool connected(std::size_t peer) const {
         return is_peer(peer) && peers_[peer].connection.established();
     }
@@ -352,6 +355,7 @@ private:
     // Peers may still touch these regions, by peer and address.
     std::map<std::pair<std::size_t, std::uint64_t>, Bytes> withdrawn_;
     std::uint64_t stores_at_once_ = 0;
+    std::uint64_t sessions_cut_ = 0;
     std::uint64_t gets_at_once_ = 0;
     std::uint32_t asked_since_poll_ = 0;
     BufferPool pool_;

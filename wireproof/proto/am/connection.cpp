@@ -104,6 +104,14 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
            send_ack(out);
 }
 
+void Connection::acknowledge() {
+    for (ReceiveChannel& channel : receive_) {
+        if (channel.window.owed() == 0) continue;
+        channel.window.owe_ack();
+        predicting_ = false;
+    }
+}
+
 bool Connection::quiet() const {
     return handshake_.established() && !ending_.active && send_[0].window.at_rest() &&
            send_[1].window.at_rest() && !receive_[0].window.nack_due() &&

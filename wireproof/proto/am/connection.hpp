@@ -110,6 +110,10 @@ public:
 
     // Sending.
 
+    /// The next frame acknowledges all that has arrived; otherwise a later message may do this. For
+    /// a caller that ends the connection soon: the peer then knows that its messages have arrived.
+    void acknowledge();
+
     bool poll_transmit(Instant now, TxFrame& out);
     /// poll_transmit() would return false and change nothing, whatever the time. For a caller that
     /// polls this is usually true, and much cheaper than poll_transmit().
