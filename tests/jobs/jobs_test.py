@@ -98,6 +98,18 @@ class OneHost(Dying):
             with self.subTest(size):
                 self.all_share_memory(run([*MPIRUN, "-n", str(size), HELLO]), size)
 
+    def test_of_mpirun_beside_mpi_in_one_process(self):
+        need(MPIRUN[0])
+        program = os.environ.get("MPI_RANK")
+        if program is None:
+            raise unittest.SkipTest("no MPI to build with")
+        for order in ("first", "last"):
+            with self.subTest(order):
+                ended = run([*MPIRUN, "-n", "3", program, order])
+                self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+                self.assertEqual(sorted(ended.stdout.splitlines()),
+                                 [f"rank {rank} is node {rank}: sums 3 and 3" for rank in range(3)])
+
     def test_of_addresses_in_the_environment(self):
         env = {"WIREPROOF_PEERS": "127.77.1.1:7481,127.77.1.1:7482"}
         other = begin([HELLO], {**env, "WIREPROOF_RANK": "1"})

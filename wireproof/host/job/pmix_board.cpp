@@ -6,10 +6,13 @@
 
 #ifdef WIREPROOF_PMIX
 
+#include <dlfcn.h>
 #include <pmix.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -113,6 +116,28 @@ pmix_status_t begin(const Operation::Shared& operation, Start&& start) {
     Operation::owner_of(token);
     if (status == PMIX_OPERATION_SUCCEEDED) operation->end(PMIX_SUCCESS);
     return status;
+}
+
+bool has_mpi() {
+    return ::dlsym(RTLD_DEFAULT, "MPI_Init") != nullptr;
+}
+
+/// Keeps PMIx open until the process ends, for MPI_Init: it may come later, it calls PMIx_Init, and
+/// that does not work well after the last PMIx_Finalize. Without MPI, PMIx must not stay open: if a
+/// process dies while it is, Slurm ends the others, too.
+void keep_open(const Pmix& pmix) {
+    static std::once_flag once;
+    static Pmix kept;
+    static pid_t owner = 0;
+    std::call_once(once, [&] {
+        pmix_proc_t self{};
+        if (pmix.init(&self, nullptr, 0) != PMIX_SUCCESS) return;
+        kept = pmix;
+        owner = ::getpid();
+        std::atexit([] {
+            if (owner == ::getpid()) kept.finalize(nullptr, 0);  // not in a forked child
+        });
+    });
 }
 
 /// PMIx_Finalize belongs to each PMIx_Init.
@@ -230,6 +255,7 @@ Expected<WayResult> join(const Pmix& pmix, const Deadline& deadline) {
     const pmix_status_t status = pmix.init(&self, nullptr, 0);
     if (status != PMIX_SUCCESS) return pmix.failed("PMIx_Init", status);
     auto session = std::make_unique<Session>(pmix, self);
+    if (has_mpi()) keep_open(pmix);
     const auto size = session->get(PMIX_JOB_SIZE, PMIX_RANK_WILDCARD, deadline);
     if (!size) return tl::unexpected(size.error());
     const std::uint32_t ranks = (*size)->number.value_or(0);

@@ -1,0 +1,52 @@
+// A rank that uses MPI and Wireproof in one process. It prints the sum of all ranks as each of them
+// finds it.
+//
+// usage: mpi_rank first|last      whether it joins before MPI_Init or after
+#define OMPI_SKIP_MPICXX  // the old C++ interface
+#include <mpi.h>
+#include <wireproof/collective.hpp>
+
+#include <cstdio>
+#include <optional>
+#include <string_view>
+
+using namespace wireproof::am;
+
+namespace {
+
+std::optional<Endpoint> join() {
+    auto node = Endpoint::join(Options{});
+    if (node) return std::move(*node);
+    std::fprintf(stderr, "mpi_rank: %s\n", node.error().c_str());
+    return std::nullopt;
+}
+
+std::uint64_t sum_of_ranks(Endpoint& node) {
+    auto team = Team::create(node, 1);
+    std::uint64_t sum = node.self();
+    if (!team || team->all_reduce(std::span(&sum, 1), Reduction::sum) != Status::ok) return 0;
+    return sum;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    if (count != 2) return 2;
+    const bool first = std::string_view(arguments[1]) == "first";
+    std::optional<Endpoint> node;
+    if (first) node = join();
+    MPI_Init(&count, &arguments);
+    if (!first) node = join();
+    int rank = 0;
+    int sum = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (!node) MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    std::printf("rank %d is node %zu: sums %d and %llu\n", rank, node->self(), sum,
+                static_cast<unsigned long long>(sum_of_ranks(*node)));
+    const bool closed = node->close() == Status::ok;
+    node.reset();
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return closed ? 0 : 1;
+}
