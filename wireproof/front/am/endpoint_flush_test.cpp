@@ -107,6 +107,31 @@ TEST_P(AmEndpointFlush, CloseIsOkIfAPeerHadAllAndEndedFirst) {
     EXPECT_EQ(a.close(), Status::ok);
 }
 
+// On shared memory, a learns at once that b has ended. It still waits for c.
+TEST(AmEndpointClose, IsOkIfAPeerThatHadAllIsLostMeanwhile) {
+    const Options all = options_on(true, 3);
+    Endpoint a = open(all, 0);
+    Served c(open(all, 2));
+    std::atomic<int> handled{0};
+    c.endpoint.handle(ask, [&](const Message&) { ++handled; });
+    int lost = 0;
+    a.on_peer_lost([&](const PeerLost& peer) {
+        EXPECT_EQ(peer.peer, 1U);
+        ++lost;
+        c.start();
+    });
+    {
+        Endpoint b = open(all, 1);
+        ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
+        ASSERT_TRUE(settle(a, b));
+        ASSERT_EQ(a.request(2, ask, {1}), Status::ok);
+    }
+    EXPECT_EQ(a.close(), Status::ok);
+    EXPECT_EQ(lost, 1);
+    c.stop();
+    EXPECT_EQ(handled, 1);
+}
+
 TEST_P(AmEndpointFlush, CloseEndsWhenItsLimitPasses) {
     Endpoint a = open(options_on(GetParam()), 0);
     std::vector<std::byte> bytes(8);
