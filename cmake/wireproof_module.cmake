@@ -98,15 +98,16 @@ function(wireproof_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} wireproof_options GTest::gtest_main)
   # GoogleTest takes most of the time to build a test. So its header is precompiled once, and its macros
-  # are not optimised.
+  # are not optimised. Fuzz targets need the coverage of the libraries, but nobody needs that of the tests.
+  set(options $<$<CONFIG:Debug>:-O0> $<$<BOOL:${WIREPROOF_FUZZ}>:-fno-sanitize=fuzzer-no-link>)
   if(NOT TARGET wireproof_gtest)
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/gtest.cpp CONTENT "")
     add_library(wireproof_gtest OBJECT ${CMAKE_BINARY_DIR}/gtest.cpp)
     target_link_libraries(wireproof_gtest PRIVATE wireproof_options GTest::gtest_main)
-    target_compile_options(wireproof_gtest PRIVATE $<$<CONFIG:Debug>:-O0>)
+    target_compile_options(wireproof_gtest PRIVATE ${options})
     target_precompile_headers(wireproof_gtest PRIVATE <gtest/gtest.h>)
   endif()
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O0>)
+  target_compile_options(${name} PRIVATE ${options})
   target_precompile_headers(${name} REUSE_FROM wireproof_gtest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
