@@ -109,6 +109,20 @@ function(wireproof_test name)
   endif()
   target_compile_options(${name} PRIVATE ${options})
   target_precompile_headers(${name} REUSE_FROM wireproof_gtest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+  if(NOT WIREPROOF_TEST_SUITES)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+      PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+    return()
+  endif()
+  set(suites ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites)
+  add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${suites}_made.cmake VERBATIM
+    COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/suite.py list
+      $<TARGET_FILE:${name}> ${suites}_made.cmake ${ARG_TIMEOUT} ${ARG_LABEL})
+  file(CONFIGURE OUTPUT ${suites}.cmake @ONLY CONTENT "if(EXISTS [[@suites@_made.cmake]])
+  include([[@suites@_made.cmake]])
+else()
+  add_test(@name@_NOT_BUILT @name@_NOT_BUILT)
+endif()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${suites}.cmake)
 endfunction()
