@@ -132,11 +132,25 @@ inline void settle(Sequenced& a, Sequenced& b) {
     }
 }
 
-struct Ends {
-    Sequenced a{HandCarried(), {.link = 5, .seed = 1}};
-    Sequenced b{HandCarried(), {.link = 5, .seed = 2}};
+/// The frames that the wire returns, and "?" for each missing one.
+inline std::string told(Sequenced& wire) {
+    std::string all;
+    while (const auto frame = wire.receive(Instant())) {
+        const bool missing = frame->bytes.empty() && frame->integrity == Integrity::damaged;
+        if (!all.empty()) all += ' ';
+        if (missing) all += '?';
+        for (const std::byte byte : frame->bytes) all += static_cast<char>(byte);
+    }
+    return all;
+}
 
-    Ends() {
+struct Ends {
+    Sequenced a;
+    Sequenced b;
+
+    explicit Ends(std::uint32_t missing_max = 0)
+        : a{HandCarried(), {.link = 5, .seed = 1, .missing_max = missing_max}},
+          b{HandCarried(), {.link = 5, .seed = 2, .missing_max = missing_max}} {
         settle_with("hello");
         EXPECT_EQ(new_lives(a) + new_lives(b), 0) << "first contact is no new life";
     }

@@ -51,6 +51,12 @@ Lives::Judgement Lives::judge(std::uint32_t from, std::uint32_t to) {
     return Judgement::stranger;
 }
 
+void Lives::start_again() {
+    own_ = draw();
+    peer_ = challenge_ = stranger_ = 0;
+    proven_ = stranger_knows_us_ = sign_due_ = false;
+}
+
 void Lives::meet(std::uint32_t peer) {
     peer_ = peer;
     challenge_ = stranger_ = 0;

@@ -40,6 +40,10 @@ public:
     };
     Judgement judge(std::uint32_t from, std::uint32_t to);
 
+    /// Forgets the peer and draws a new epoch, as if this end had started again. Datagrams to the
+    /// former epoch change nothing from now on; the peer meets a new life.
+    void start_again();
+
     std::uint32_t own() const { return own_; }
     std::uint32_t peer() const { return peer_; }  // 0: none yet
 

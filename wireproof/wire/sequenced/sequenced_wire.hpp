@@ -3,6 +3,10 @@
 // the peer at a time. Link protocols need that, because they cannot handle old frames. A datagram
 // carries several frames, after a header of the wire's own (datagram_header.hpp).
 //
+// Some link protocols count the frames that arrive, so they must know of each frame that is
+// missing. For them, `missing_max` makes the wire count frames: it returns a damaged frame without
+// bytes in place of each frame that did not arrive between two others.
+//
 // When the peer has a new life, no frame moves in either direction until the caller has taken the
 // event. The engine must not take frames of the new life for frames of the old one, and the peer
 // must not get frames that the engine sent to the old life.
@@ -32,6 +36,8 @@ struct SequencedStats {
     std::uint64_t datagrams_taken = 0;
     std::uint64_t frames_received = 0;
     std::uint64_t frames_malformed = 0;  // the datagram ended before them
+    std::uint64_t frames_missing = 0;    // told as damaged frames without bytes
+    std::uint64_t gaps_too_long = 0;     // this end started again, because too many were missing
     std::uint64_t new_lives = 0;
 
     std::uint64_t other_peer = 0;  // not from the peer of this link
@@ -43,7 +49,8 @@ struct SequencedStats {
     std::uint64_t late = 0;         // duplicated or overtaken
 
     std::uint64_t dropped() const {
-        return other_peer + not_ours + damaged + other_link + stranger + former_life + late;
+        return other_peer + not_ours + damaged + other_link + stranger + former_life + late +
+               gaps_too_long;
     }
     friend bool operator==(const SequencedStats&, const SequencedStats&) = default;
 };
@@ -59,6 +66,10 @@ struct SequencedConfig {
     /// datagram that was lost may have been too long.
     std::size_t resent_together_max = 576 - 28;
     std::uint32_t first_counter = 0xFFFFFF00;  // of datagrams; wraps early
+    /// How many missing frames in a row the wire tells. If more are missing, this end starts again,
+    /// and both ends get a new life. 0: it tells none. Both ends must have 0, or neither: with 0
+    /// the counter counts datagrams, else frames.
+    std::uint32_t missing_max = 0;
 };
 
 /// Has two ends, and is itself the lane to its peer. A datagram that 2^31 others have overtaken
@@ -119,7 +130,12 @@ private:
     std::optional<RxFrame> next_frame();
     void open(const RxFrame& datagram);
     bool current(const DatagramHeader& header);
-    bool later(std::uint32_t counter);
+    bool later(const DatagramHeader& header);
+    void start_again();
+    bool counts_frames() const { return config_.missing_max > 0; }
+    std::uint32_t step(std::size_t frames) const {
+        return counts_frames() ? static_cast<std::uint32_t>(frames) : 1;
+    }
     bool send_rest();
     bool send_datagram(Lives::Epochs epochs, FramePacker& frames);
 
@@ -137,8 +153,9 @@ private:
 
     RxFrame datagram_;  // the datagram whose frames are returned
     FrameUnpacker unpacker_;
-    std::uint32_t newest_ = 0;  // the counter of the newest datagram taken
-    bool handed_up_ = false;    // a frame was returned, of any life
+    std::uint32_t expected_ = 0;  // the counter of the datagram that follows the newest one taken
+    std::uint64_t missing_ = 0;   // frames to be told before those of `datagram_`
+    bool handed_up_ = false;      // a frame was returned, of any life
     bool event_due_ = false;
     bool at_rest_ = true;  // nothing waits here to be received
     Instant now_;          // the latest time that the caller gave
@@ -189,9 +206,10 @@ template <Wire W>
 bool SequencedWire<W>::send_datagram(Lives::Epochs epochs, FramePacker& frames) {
     TxFrame* const out = carrier_lane().claim();
     if (out == nullptr) return false;
-    frames.close(
-        {.link = config_.link, .from = epochs.from, .to = epochs.to, .counter = next_counter_++},
-        *out);
+    const std::uint32_t counter = next_counter_;
+    next_counter_ += step(frames.frames());
+    frames.close({.link = config_.link, .from = epochs.from, .to = epochs.to, .counter = counter},
+                 *out);
     carrier_lane().commit();
     ++stats_.datagrams_sent;
     return true;
@@ -238,12 +256,20 @@ std::optional<RxFrame> SequencedWire<W>::receive(Instant now) {
 
 template <Wire W>
 std::optional<RxFrame> SequencedWire<W>::next_frame() {
+    if (missing_ > 0) {
+        --missing_;
+        handed_up_ = true;
+        ++stats_.frames_missing;
+        return RxFrame{
+            .bytes = {}, .from = config_.peer, .integrity = Integrity::damaged, .lent = {}};
+    }
     if (unpacker_.left() == 0) return std::nullopt;
     const auto bytes = unpacker_.next();
     if (!bytes) {
         stats_.frames_malformed += unpacker_.left();
+        if (counts_frames()) missing_ += unpacker_.left();
         unpacker_.drop_rest();
-        return std::nullopt;
+        return missing_ > 0 ? next_frame() : std::nullopt;
     }
     handed_up_ = true;
     ++stats_.frames_received;
@@ -284,10 +310,7 @@ bool SequencedWire<W>::current(const DatagramHeader& header) {
     switch (lives_.judge(header.from, header.to)) {
         case Lives::Judgement::stranger: ++stats_.stranger; return false;
         case Lives::Judgement::former: ++stats_.former_life; return false;
-        case Lives::Judgement::current:
-            if (later(header.counter)) break;
-            ++stats_.late;
-            return false;
+        case Lives::Judgement::current: return later(header);
         case Lives::Judgement::first: break;
         case Lives::Judgement::new_life:
             stats_.frames_forgotten += packer_.frames();
@@ -296,14 +319,37 @@ bool SequencedWire<W>::current(const DatagramHeader& header) {
             event_due_ = handed_up_;
             break;
     }
-    newest_ = header.counter;
+    expected_ = header.counter + step(header.frames);
     return true;
 }
 
-// PCIE-39, HIPPI-37: the link protocols get no datagram that was duplicated or overtaken.
+// PCIE-39, HIPPI-37: the link protocols get no datagram that was duplicated or overtaken. If frames
+// count, a datagram without frames has no place in the sequence.
 template <Wire W>
-bool SequencedWire<W>::later(std::uint32_t counter) {
-    return static_cast<std::int32_t>(counter - newest_) > 0;
+bool SequencedWire<W>::later(const DatagramHeader& header) {
+    if (counts_frames() && header.frames == 0) return true;
+    const std::uint32_t ahead = header.counter - expected_;
+    if (static_cast<std::int32_t>(ahead + 1) <= 0) {
+        ++stats_.late;
+        return false;
+    }
+    if (counts_frames() && ahead > config_.missing_max) {
+        start_again();
+        return false;
+    }
+    expected_ = header.counter + step(header.frames);
+    missing_ = counts_frames() ? ahead : 0;
+    return true;
+}
+
+// Too many frames are missing for the engine to count them. The engines of both ends start again.
+template <Wire W>
+void SequencedWire<W>::start_again() {
+    lives_.start_again();
+    stats_.frames_forgotten += packer_.frames();
+    packer_.clear();
+    ++stats_.gaps_too_long;
+    event_due_ = handed_up_;
 }
 
 template <Wire W>
