@@ -59,7 +59,8 @@ private:
 using MakeLink = AnyLink (*)(const CarryOptions&, std::uint16_t, std::size_t);
 struct LinkProtocol {
     std::string_view name;
-    MakeLink make;
+    std::uint32_t missing_max = 0;
+    MakeLink make = nullptr;
 };
 
 template <class Adapter>
@@ -74,7 +75,7 @@ constexpr std::array<LinkProtocol, link_count> link_protocols = [] {
     std::array<LinkProtocol, link_count> all{};
     std::size_t at = 0;
     lab::LinkEngines::for_each([&]<class Adapter>() {
-        all[at++] = {Adapter::name, make_link<Adapter>};
+        all[at++] = {Adapter::name, Adapter::missing_max, make_link<Adapter>};
     });
     return all;
 }();
@@ -98,7 +99,8 @@ std::unique_ptr<link::Node> make_link_node(const LinkProtocol& protocol,
     SequencedWire<host::AnyWire> sequenced(std::move(wire),
                                            {.link = static_cast<std::uint32_t>(mix64(options.seed)),
                                             .peer = peer,
-                                            .seed = mix64(options.seed + 1) + node});
+                                            .seed = mix64(options.seed + 1) + node,
+                                            .missing_max = protocol.missing_max});
     const std::size_t frame_max = sequenced.capabilities().frame_max;
     link::Node::Config config;
     config.peer_timeout = Duration::from_seconds(options.peer_timeout);

@@ -104,6 +104,10 @@ concept LinkAdapter = requires(
     // carry: an end of a link over datagrams of at most so many bytes, between processes, with this
     // seed. The error names what is wrong with the bytes.
     requires std::same_as<decltype(A::over_datagrams), Expected<AnyLink>(std::size_t, std::uint64_t)>;
+    // For an engine that counts the frames that arrive: how many missing frames in a row the wire
+    // tells as damaged frames without bytes (SequencedConfig). Beyond that, the link starts again.
+    // 0: the engine need not know of missing frames.
+    { A::missing_max } -> std::convertible_to<std::uint32_t>;
 };
 // clang-format on
 

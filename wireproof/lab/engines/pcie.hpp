@@ -54,6 +54,7 @@ struct PcieAdapter {
                                           const RetryPlan& plan, const RetryLink& link);
     static void add_presets(std::vector<RetryPreset>& presets);
 
+    static constexpr std::uint32_t missing_max = 0;
     static Expected<AnyLink> over_datagrams(std::size_t frame_max, std::uint64_t seed);
 };
 static_assert(LinkAdapter<PcieAdapter>);
