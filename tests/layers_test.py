@@ -27,10 +27,11 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof/*.hpp
     # The adapters of the link engines. Ladders, searches and sweeps work with the list of adapters; the
     # source file of an adapter builds ladders, searches and sweeps for its engine.
     "lab/engines": {"base", "core", "proto", "sim", "lab/ladder", "lab/search", "lab/link_retry"},
+    "lab/line": {"base"},  # which units of a line are bad
     "lab/ladder": {"base", "core", "proto", "sim", "report", "lab/common", "lab/engines"},
     "lab/search": {"base", "core", "proto", "sim", "lab/engines", "lab/ladder"},
     "lab/worlds": {"base", "core", "proto", "sim", "lab/common"},
-    "lab/link_retry": {"base", "core", "proto", "sim", "lab/common", "lab/engines", "lab/ladder"},
+    "lab/link_retry": {"base", "core", "proto", "sim", "lab/common", "lab/engines", "lab/ladder", "lab/line"},
     "lab/sweep": {"base", "core", "proto", "sim", "report", "lab/engines", "lab/link_retry"},
     "lab/sp2": {"base", "core", "proto", "sim", "lab/common"},
     "app/common": {"public", "base", "core", "proto", "wire"},
