@@ -96,6 +96,23 @@ void SweepLineOptions::add(CLI::App& verb, lab::RetrySettings& settings) {
     probability("--burst-end", settings.bursts.end, "and ends with one (1)")->needs(begin);
     probability("--burst-bad", settings.bursts.loss_in_burst, "a frame in it is bad (1)")
         ->needs(begin);
+    verb.add_option_function<std::string>(
+            "--fec",
+            [&settings](const std::string& word) {
+                settings.fec = word == "on" ? lab::RetryFec::on : lab::RetryFec::off;
+            },
+            "flits: use the error-correcting code")
+        ->type_name("on|off")
+        ->check(CLI::IsMember({"on", "off"}).description(""));
+    const auto whole = [&](const char* name, std::uint32_t& value, const char* what,
+                           std::uint64_t most) {
+        accept_whole(*verb.add_option(name, value, what)->type_name("N"), 1, most);
+    };
+    whole("--burst-bits", settings.burst_bits, "flits: bits of a lane that an error spoils (1)",
+          256);
+    whole("--lanes", settings.lanes, "flits: over 1, 2, 4, 8, 16 or 32 lanes", 32);
+    probability("--lane-correlation", settings.lane_correlation,
+                "flits: an error hits another lane, too");
     verb.add_option("--loss-trace", trace_, "frames recorded as ok or bad (docs/link-retry.md)")
         ->type_name("FILE");
 }

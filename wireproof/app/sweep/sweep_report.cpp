@@ -74,7 +74,13 @@ std::string text_of(const LossBursts& bursts) {
     return figure(bursts.begin) + ", " + figure(bursts.end) + ", " + figure(bursts.loss_in_burst);
 }
 
-std::vector<SweepQuantity> quantities_of(const lab::RetrySettings& s) {
+// Empty: the protocol's own choice, or it has no code.
+std::string text_of(lab::RetryFec fec) {
+    return fec == lab::RetryFec::own ? "" : fec == lab::RetryFec::on ? "FEC" : "no FEC";
+}
+
+/// `units`: some points have flits.
+std::vector<SweepQuantity> quantities_of(const lab::RetrySettings& s, bool units) {
     std::vector<SweepQuantity> asked = {
         {"protocol", "", std::string(name_of(s.protocol))},
         of_number(lab::bit_error_rate, "", s.bit_error),
@@ -89,6 +95,12 @@ std::vector<SweepQuantity> quantities_of(const lab::RetrySettings& s) {
         of_number("notice loss", "", s.notice_loss),
         {"bursts", "", text_of(s.bursts)},
     };
+    if (units) {
+        asked.push_back({"FEC", "", text_of(s.fec)});
+        asked.push_back(of_choice("burst", "bits", s.burst_bits));
+        asked.push_back(of_choice("lanes", "", s.lanes));
+        asked.push_back(of_number("lane correlation", "", s.lane_correlation));
+    }
     if (s.preset != nullptr) asked.push_back({"preset", "", std::string(s.preset->name)});
     if (s.loss_trace) {
         asked.push_back({"loss trace", "", fmt::format("{:016x}", s.loss_trace->digest())});
@@ -97,10 +109,12 @@ std::vector<SweepQuantity> quantities_of(const lab::RetrySettings& s) {
 }
 
 std::vector<SweepFigures> figures_of(const SweepReport& report) {
+    const bool units = std::ranges::any_of(
+        report.points, [](const auto& point) { return point.line.has_value(); });
     std::vector<SweepFigures> points;
     for (const lab::SweepPoint& point : report.points) {
         points.push_back({.settings = point.settings,
-                          .asked = quantities_of(point.settings),
+                          .asked = quantities_of(point.settings, units),
                           .etr = point.etr.value(),
                           .throughput = point.throughput.value(),
                           .resend_ratio = point.resend_ratio.value(),

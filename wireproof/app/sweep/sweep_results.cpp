@@ -90,6 +90,37 @@ std::string line_note(const lab::SweepPoint& point) {
                        nanoseconds(point, 0), nanoseconds(point, 2));
 }
 
+SweepJson unit_line_json(const lab::SweepLine& line) {
+    return {{"fec", line.terms.corrects},
+            {"unit", line.terms.unit},
+            {"lanes", line.terms.lanes},
+            {"burst_bits", line.terms.burst_bits},
+            {"lane_correlation", line.terms.correlation},
+            {"event", line.event},
+            {"failure", line.failure},
+            {"detected", line.counts.detected},
+            {"miscorrected", line.counts.miscorrected},
+            {"undetected", line.undetected},
+            {"line_rate", line.bytes_per_second},
+            {"fit", maybe(line.failures_in_time)}};
+}
+
+// For readers.
+std::string unit_line_note(const lab::SweepPoint& point) {
+    const lab::SweepLine& line = *point.line;
+    std::string text = fmt::format(
+        "{}: FEC {}, x{}, bursts of {}; of the units {:.3g} meet errors and {:.3g} fail;\n"
+        "  {} found by the code, {} miscorrected and found by the CRC; undetected {:.2g}",
+        name_of(point.settings.protocol), line.terms.corrects ? "on" : "off", line.terms.lanes,
+        line.terms.burst_bits, line.event, line.failure, line.counts.detected,
+        line.counts.miscorrected, line.undetected);
+    if (line.failures_in_time) {
+        text += fmt::format(",\n  {:.2g} FIT at {:.4g} GB/s", *line.failures_in_time,
+                            line.bytes_per_second / 1e9);
+    }
+    return text + "\n";
+}
+
 // The name of the first field of `whole` that is missing or different in `line`; empty if none. A
 // null in `whole` may be a number in `line`.
 std::string not_as_in(const SweepJson& whole, const SweepJson& line) {
@@ -123,6 +154,10 @@ SweepJson sweep_key(const lab::RetrySettings& s, const lab::RetryPlan& plan) {
                      {"bursts", {s.bursts.begin, s.bursts.end, s.bursts.loss_in_burst}},
                      {"seed", plan.seed}};
     if (s.preset != nullptr) key["preset"] = s.preset->name;
+    if (s.fec != lab::RetryFec::own) key["fec"] = s.fec == lab::RetryFec::on;
+    if (s.burst_bits > 0) key["burst_bits"] = s.burst_bits;
+    if (s.lanes > 0) key["lanes"] = s.lanes;
+    if (s.lane_correlation > 0) key["lane_correlation"] = s.lane_correlation;
     if (s.loss_trace) key["loss_trace"] = fmt::format("{:016x}", s.loss_trace->digest());
     if (plan.packets > 0) {
         key["packets"] = plan.packets;
@@ -162,6 +197,7 @@ SweepJson sweep_json(const lab::SweepPoint& point, const lab::RetryPlan& plan) {
     json["jumped"] = whole(point.jumped);
     if (!point.cannot_jump.empty()) json["cannot_jump"] = point.cannot_jump;
     if (s.preset != nullptr) json["line"] = line_json(point);
+    if (point.line) json["unit_line"] = unit_line_json(*point.line);
     if (point.stopped) json["stopped"] = true;
     json["asked"] = sweep_key(s, plan);
     return json;
@@ -172,6 +208,7 @@ std::string lacking(const SweepJson& line, const lab::RetrySettings& s,
     lab::RetryPoint blank;
     blank.totals[RetryCount::accepted] = 1;
     blank.has_closed_form = false;
+    if (const auto link = lab::resolve(s)) blank.link = *link;
     return not_as_in(sweep_json(lab::sweep_point(s, blank), plan), line);
 }
 
@@ -202,6 +239,14 @@ lab::SweepPoint read_sweep_point(const SweepJson& line, const lab::RetrySettings
     }
     if (const auto why = line.find("cannot_jump"); why != line.end() && why->is_string()) {
         point.cannot_jump = why->get<std::string>();
+    }
+    if (const auto foreseen = lab::foreseen_point(settings)) {
+        point.line = lab::sweep_line(settings, *foreseen);
+    }
+    if (point.line) {
+        const SweepJson& counts = line["unit_line"];
+        point.line->counts = {word_of<std::uint64_t>(counts["detected"]),
+                              word_of<std::uint64_t>(counts["miscorrected"])};
     }
     if (settings.preset != nullptr && settings.preset->link_layer_retry) {
         const SweepJson& sender = line["line"]["sender"];
@@ -234,6 +279,7 @@ std::string sweep_table(const std::vector<lab::SweepPoint>& points) {
                             number(p.packets), percent(p.etr), percent(p.closed_etr), deviation,
                             percent(p.throughput), p.kept_most, p.latency[2]);
         if (p.settings.preset != nullptr) lines += line_note(p);
+        if (p.line) lines += unit_line_note(p);
         if (!p.cannot_jump.empty() && notes.empty()) {
             notes = fmt::format("simulated frame by frame because of {}\n", p.cannot_jump);
         }
@@ -255,7 +301,15 @@ std::string sweep_csv(const std::vector<lab::SweepPoint>& points) {
         "buffer_most",    "resend_ratio", "closed_ratio", "lost"};
     std::string text;
     for (const char* const column : columns) text += std::string(column) + ",";
-    text += "latency_p50,latency_p99,latency_p99.9,latency_max,preset,goodput,stopped\n";
+    text += "latency_p50,latency_p99,latency_p99.9,latency_max,preset,goodput,stopped";
+    static constexpr std::array<const char*, 5> of_units = {"fec", "burst_bits", "failure",
+                                                            "miscorrected", "fit"};
+    const bool units =
+        std::ranges::any_of(points, [](const auto& p) { return p.line.has_value(); });
+    for (const char* const column : of_units) {
+        if (units) text += std::string(",") + column;
+    }
+    text += "\n";
     for (const lab::SweepPoint& point : points) {
         // Numbers in a cell are formatted as in JSON.
         SweepJson json = sweep_json(point, {});
@@ -266,7 +320,11 @@ std::string sweep_csv(const std::vector<lab::SweepPoint>& points) {
         } else {
             text += ",";
         }
-        text += point.stopped ? ",true\n" : ",\n";
+        text += point.stopped ? ",true" : ",";
+        for (const char* const column : of_units) {
+            if (units) text += "," + (point.line ? cell(json["unit_line"][column]) : "");
+        }
+        text += "\n";
     }
     return text;
 }

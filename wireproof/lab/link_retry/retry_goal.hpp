@@ -22,6 +22,7 @@ std::string_view jump_obstacle(const RetrySettings& settings);
 template <class Run>
 void take_figures(Run& run, RetryPoint& point) {
     point.totals = run.totals();
+    point.line_counts = run.faults().line_counts();
     point.jumped = run.jumped();
     point.kept_most = run.kept_most();
     const Wide first = point.totals[RetryCount::units] - point.totals[RetryCount::resent];

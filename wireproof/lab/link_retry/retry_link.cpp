@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "wireproof/lab/link_retry/retry_point.hpp"
+#include "wireproof/lab/link_retry/retry_unit_line.hpp"
 #include "wireproof/proto/am/config.hpp"
 #include "wireproof/proto/ib/native_frame.hpp"
 #include "wireproof/proto/ib/packet.hpp"
@@ -130,11 +131,12 @@ void fill_in(const RetrySettings& s, RetryLink& link) {
 }
 
 // The probability that a notice is lost, or one of its copies if there are several.
-double notice_loss_of(const RetrySettings& s, const RetryNotice& notice) {
+double notice_loss_of(const RetrySettings& s, const RetryLink& link) {
+    const RetryNotice& notice = link.notice;
     if (notice.bytes == 0) return 0;
     const double back = s.clean_back ? 0 : s.bit_error;
     const double one =
-        1 - (1 - s.notice_loss) * (1 - unit_error(back, static_cast<double>(notice.bytes)));
+        1 - (1 - s.notice_loss) * (1 - frame_error(link, back, static_cast<double>(notice.bytes)));
     double any = one;
     for (int i = 1; i < notice.copies; ++i) any = 1 - (1 - any) * (1 - one);
     return any;
@@ -220,7 +222,8 @@ bool operator<(const RetrySettings& a, const RetrySettings& b) {
         return std::tuple(s.protocol, s.bit_error, s.clean_back, s.notice_loss, s.bursts.begin,
                           s.bursts.end, s.bursts.loss_in_burst, digest_of(s.loss_trace), s.payload,
                           s.loop, s.buffer, s.ack_every, s.timer, s.renak_on_bad_head,
-                          s.loaded_back, s.preset);
+                          s.loaded_back, s.fec, s.burst_bits, s.lanes, s.lane_correlation,
+                          s.preset);
     };
     return all(a) < all(b);
 }
@@ -267,6 +270,7 @@ Expected<RetryLink> resolve(const RetrySettings& s) {
     link.buffer = s.buffer;
     link.ack_every = s.ack_every;
     fill_in(s, link);
+    if (const auto good = apply_line(s, link); !good) return tl::unexpected(good.error());
     if (const auto good = check_protocol(s, link); !good) return tl::unexpected(good.error());
     if (link.ack_every > link.buffer) {
         return unexpected("acks for " + std::to_string(link.ack_every) +
@@ -278,7 +282,7 @@ Expected<RetryLink> resolve(const RetrySettings& s) {
                             .timer_from_start = link.timer_from_start};
     if (link.buffer > 0) line.window = static_cast<double>(link.buffer);
     if (link.timer > 0) line.timer = static_cast<double>(link.timer);
-    link.costs = FailureCosts::of(line, notice_loss_of(s, link.notice));
+    link.costs = FailureCosts::of(line, notice_loss_of(s, link));
     link.costs.notice_of = link.notice_of;
     return link;
 }

@@ -23,6 +23,7 @@ public:
     const RetryTotals& totals() const { return totals_; }
     std::size_t kept_most() const { return failed_.size(); }
     const Histogram& latencies() { return latencies_.histogram(); }
+    const RetryFaults& faults() const { return faults_; }
     Wide jumped() const { return jumped_; }
 
 private:

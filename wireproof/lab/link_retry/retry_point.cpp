@@ -7,6 +7,7 @@
 #include "wireproof/lab/link_retry/retry_build.hpp"
 #include "wireproof/lab/link_retry/retry_goal.hpp"
 #include "wireproof/lab/link_retry/retry_models.hpp"
+#include "wireproof/lab/link_retry/retry_unit_line.hpp"
 
 namespace wireproof::lab {
 namespace {
@@ -17,12 +18,13 @@ double number(Wide value) {
 
 }  // namespace
 
-RetryFaults faults_of(const RetrySettings& s, const RetryLink&, std::uint64_t seed) {
+RetryFaults faults_of(const RetrySettings& s, const RetryLink& link, std::uint64_t seed) {
     return RetryFaults({.forward = s.bit_error,
                         .back = s.clean_back || s.protocol == RetryProtocol::uc ? 0 : s.bit_error,
                         .notice_loss = s.notice_loss,
                         .bursts = s.bursts,
-                        .trace = s.loss_trace},
+                        .trace = s.loss_trace,
+                        .line = link.line},
                        seed);
 }
 
@@ -33,7 +35,7 @@ bool is_independent(const RetrySettings& s) {
 RetryPoint point_of(const RetrySettings& s, const RetryLink& link) {
     RetryPoint point;
     point.link = link;
-    point.unit_error = unit_error(s.bit_error, link.unit.bytes());
+    point.unit_error = frame_error(link, s.bit_error, link.unit.bytes());
     point.has_closed_form = is_independent(s) && !s.loaded_back;
     const bool bursts = s.bursts.begin > 0 && s.bursts.loss_in_burst > 0;
     const bool recorded = s.loss_trace && s.loss_trace->bad_frames() > 0;

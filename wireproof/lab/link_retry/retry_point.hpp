@@ -57,6 +57,9 @@ std::optional<RetryProtocol> retry_protocol(std::string_view name);
 
 struct RetryPreset;
 
+/// Whether the error-correcting code of the units is in use.
+enum class RetryFec : std::uint8_t { own, off, on };  // own: as the protocol has it
+
 /// The settings of a point. 0 stands for the value that the protocol itself would choose.
 struct RetrySettings {
     RetryProtocol protocol = RetryProtocol::pcie;
@@ -72,6 +75,12 @@ struct RetrySettings {
     std::uint64_t timer = 0;      // bytes
     bool renak_on_bad_head = false;  // pcie: a resent head that is bad causes a fresh Nak
     bool loaded_back = false;        // the other direction is saturated, too
+    // For protocols whose units are flits (RetryLink::line). Each bit error is then an event of a
+    // UnitLine.
+    RetryFec fec = RetryFec::own;
+    std::uint32_t burst_bits = 0;  // 1 to 256
+    std::uint32_t lanes = 0;       // 1, 2, 4, 8, 16 or 32
+    double lane_correlation = 0;   // share of events that hit two lanes
     /// The source of the figures, and how long a byte takes. Null if there is no preset.
     const RetryPreset* preset = nullptr;
 
@@ -111,6 +120,10 @@ struct RetryLink {
     std::uint64_t timer = 0;
     std::uint32_t buffer = 0;
     std::uint32_t ack_every = 0;
+    /// Set if all frames have one length and cross a UnitLine, as flits do. `groups` 0: the units
+    /// have no error-correcting code.
+    std::optional<UnitLineTerms> line;
+    double bytes_per_second = 0;  // of that line; 0: not known
     // How the closed form sees the link.
     RetryScheme scheme = RetryScheme::one_notice;
     RetryNotice notice;
@@ -126,7 +139,8 @@ struct RetryPoint {
     double kept_mean = 0;
     std::array<std::uint64_t, 4> latency{};  // of units, 50, 99, 99.9, 100 %; bytes on the line
     double unit_error = 0;
-    Wide jumped = 0;  // units that were not simulated one by one
+    UnitLineCounts line_counts;  // of bad units that were sent forward, if link.line is set
+    Wide jumped = 0;             // units that were not simulated one by one
     /// The point ended early because its time was over. The figures cover what was simulated,
     /// perhaps not even one unit.
     bool stopped = false;

@@ -66,6 +66,7 @@ public:
     const Histogram& latencies() { return latencies_.histogram(); }
     /// Units that were not simulated.
     Wide jumped() const { return jumped_; }
+    const RetryFaults& faults() const { return faults_; }
     World& world() { return world_; }
 
 private:

@@ -5,6 +5,7 @@
 
 #include "wireproof/base/toml_text.hpp"
 #include "wireproof/lab/link_retry/retry_presets.hpp"
+#include "wireproof/lab/link_retry/retry_unit_line.hpp"
 
 namespace wireproof::lab {
 namespace {
@@ -31,6 +32,8 @@ struct Axes {
     std::vector<std::uint32_t> acks;
     std::vector<std::uint64_t> timers;
     std::vector<bool> loaded;
+    std::vector<RetryFec> fecs;
+    std::vector<std::uint32_t> burst_bits;
 };
 
 /// The number of points that a list makes from one point.
@@ -124,6 +127,15 @@ void read_grid(Section& grid, Axes& axes) {
     read_wholes(grid, "buffer", axes.buffers, 1, 2047);
     read_wholes(grid, "ack_every", axes.acks, 1, 1024);
     read_wholes(grid, "timer", axes.timers, 1, 10'000'000'000);
+    read_wholes(grid, "burst_bits", axes.burst_bits, 1, 256);
+    grid.list("fec", axes.fecs, [&](const toml::node& node) {
+        const auto given = node.value_exact<std::string_view>();
+        if (given == "on" || given == "off") {
+            axes.fecs.push_back(given == "on" ? RetryFec::on : RetryFec::off);
+        } else {
+            grid.complain(node, "\"fec\" must be \"on\" or \"off\"");
+        }
+    });
     grid.list("loaded_back", axes.loaded, [&](const toml::node& node) {
         if (const auto given = node.value_exact<bool>()) {
             axes.loaded.push_back(*given);
@@ -138,6 +150,8 @@ void read_fixed(Section& line, RetrySettings& all, std::string& loss_trace) {
     line.text("loss_trace", loss_trace, 4096);
     line.truth("renak_on_bad_head", all.renak_on_bad_head);
     line.probability("notice_loss", all.notice_loss);
+    line.number("lanes", all.lanes, 1, 32);
+    line.probability("lane_correlation", all.lane_correlation);
     line.table("bursts", [&](Section& bursts) {
         bursts.probability("begin", all.bursts.begin);
         if (bursts.take("begin") == nullptr) bursts.miss("begin");
@@ -167,6 +181,8 @@ std::vector<RetrySettings> multiply(const Axes& axes, const RetrySettings& all) 
     vary(axes.buffers, [](RetrySettings& s, std::uint32_t value) { s.buffer = value; });
     vary(axes.acks, [](RetrySettings& s, std::uint32_t value) { s.ack_every = value; });
     vary(axes.timers, [](RetrySettings& s, std::uint64_t value) { s.timer = value; });
+    vary(axes.fecs, [](RetrySettings& s, RetryFec value) { s.fec = value; });
+    vary(axes.burst_bits, [](RetrySettings& s, std::uint32_t value) { s.burst_bits = value; });
     vary(axes.loaded, [](RetrySettings& s, bool value) { s.loaded_back = value; });
     vary(axes.bit_errors, [](RetrySettings& s, double value) { s.bit_error = value; });
     return points;
@@ -175,6 +191,7 @@ std::vector<RetrySettings> multiply(const Axes& axes, const RetrySettings& all) 
 // A grid may have protocols with different settings: a setting that the protocol does not have is
 // removed from the point.
 void fit_to_protocol(RetrySettings& settings) {
+    if (!has_line(settings.protocol)) settings = without_line(settings);
     if (const LinkSweep* const of = link_sweep_of(settings.protocol)) {
         LinkEngines::visit(of->engine, [&]<class Adapter>() { Adapter::fit(settings, of->sweep); });
         return;
@@ -243,7 +260,8 @@ void read_all(Section& root, Sweep& sweep, Complaints& complaints) {
     if (!complaints.none()) return;
     const double size = times(axes.protocols) * times(axes.presets) * times(axes.bit_errors) *
                         times(axes.payloads) * times(axes.loops) * times(axes.buffers) *
-                        times(axes.acks) * times(axes.timers) * times(axes.loaded);
+                        times(axes.acks) * times(axes.timers) * times(axes.loaded) *
+                        times(axes.fecs) * times(axes.burst_bits);
     if (size > static_cast<double>(points_max)) {
         complaints.add(grid_at, "this grid has more than a million points");
         return;

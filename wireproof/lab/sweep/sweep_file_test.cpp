@@ -47,6 +47,27 @@ notice_loss = 0.5
     EXPECT_EQ(points[4].ack_every, 0U);
 }
 
+// pcie has no flits, so all its points are the same.
+TEST(SweepFile, SettingsOfFlitsAreLeftOutForOtherProtocols) {
+    const auto points = points_of(R"([grid]
+protocol = ["pcie", "ideal"]
+fec = ["on", "off"]
+burst_bits = [1, 4]
+[line]
+lanes = 8
+lane_correlation = 0.01
+)");
+    ASSERT_EQ(points.size(), 2U);
+    EXPECT_EQ(points[0].fec, RetryFec::own);
+    EXPECT_EQ(points[0].burst_bits + points[0].lanes, 0U);
+    EXPECT_EQ(points[0].lane_correlation, 0);
+    EXPECT_NE(complaint("[grid]\nfec = true\n"), "");
+    EXPECT_NE(complaint("[grid]\nfec = \"maybe\"\n"), "");
+    EXPECT_NE(complaint("[grid]\nburst_bits = 0\n"), "");
+    EXPECT_NE(complaint("[grid]\n[line]\nlanes = 33\n"), "");
+    EXPECT_NE(complaint("[grid]\n[line]\nlane_correlation = 2\n"), "");
+}
+
 // "protocol buffer" of each point.
 TEST(SweepFile, PointsThatAreThenTheSameAreOne) {
     std::ostringstream all;

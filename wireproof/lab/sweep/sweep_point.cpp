@@ -11,6 +11,21 @@ std::optional<double> finite(std::optional<double> value) {
 
 }  // namespace
 
+std::optional<SweepLine> sweep_line(const RetrySettings& settings, const RetryPoint& point) {
+    if (!point.link.line) return std::nullopt;
+    const UnitLineTerms& terms = *point.link.line;
+    SweepLine line{.terms = terms,
+                   .event = unit_event(terms, settings.bit_error),
+                   .failure = point.unit_error,
+                   .undetected = unit_undetected(terms, settings.bit_error),
+                   .bytes_per_second = point.link.bytes_per_second,
+                   .counts = point.line_counts};
+    if (line.bytes_per_second > 0) {
+        line.failures_in_time = failures_in_time(terms, settings.bit_error, line.bytes_per_second);
+    }
+    return line;
+}
+
 SweepPoint sweep_point(const RetrySettings& settings, const RetryPoint& point) {
     const RetryTotals& totals = point.totals;
     const bool resends = settings.protocol != RetryProtocol::uc;
@@ -38,6 +53,7 @@ SweepPoint sweep_point(const RetrySettings& settings, const RetryPoint& point) {
             .kept_mean = point.kept_mean,
             .kept_most = point.kept_most,
             .latency = point.latency,
+            .line = sweep_line(settings, point),
             .cannot_jump = std::string(point.cannot_jump),
             .stopped = point.stopped};
 }

@@ -10,6 +10,19 @@
 
 namespace wireproof::lab {
 
+/// What the line did to the units of a protocol with flits.
+struct SweepLine {
+    UnitLineTerms terms;
+    double event = 0;             // probability that an error event begins in a unit
+    double failure = 0;           // that a unit is bad behind its code
+    double undetected = 0;        // bound: that it is bad and taken for good
+    double bytes_per_second = 0;  // 0: not known
+    std::optional<double> failures_in_time = {};  // undetected in 10^9 hours at this rate
+    UnitLineCounts counts;                        // of the units that were sent forward
+};
+/// Nothing if the protocol has no flits.
+std::optional<SweepLine> sweep_line(const RetrySettings& settings, const RetryPoint& point);
+
 struct SweepPoint {
     RetrySettings settings;  // as the user asked for them
     // Counts of units; timeouts, acks and naks are events.
@@ -38,8 +51,9 @@ struct SweepPoint {
     double kept_mean = 0;
     std::uint64_t kept_most = 0;
     std::array<std::uint64_t, 4> latency{};  // 50, 99, 99.9, 100 %; bytes on the line
-    std::string cannot_jump = {};            // why; empty if it could, or had no need
-    bool stopped = false;                    // its time was over before it had finished
+    std::optional<SweepLine> line = {};
+    std::string cannot_jump = {};  // why; empty if it could, or had no need
+    bool stopped = false;          // its time was over before it had finished
 };
 
 SweepPoint sweep_point(const RetrySettings& settings, const RetryPoint& point);

@@ -36,5 +36,23 @@ TEST(SweepPointTest, HasNoFiguresWhereNoUnitWasTaken) {
     EXPECT_FALSE(stopped.resend_ratio);
 }
 
+TEST(SweepPointTest, OfFlitsTellsWhatTheLineDid) {
+    RetrySettings settings{.bit_error = 1e-6};
+    RetryPoint point;
+    EXPECT_FALSE(sweep_line(settings, point)) << "no flits";
+    point.link.line = UnitLineTerms();
+    point.unit_error = unit_failure(*point.link.line, settings.bit_error);
+    point.line_counts = {.detected = 20, .miscorrected = 10};
+    const SweepLine unknown_rate = sweep_line(settings, point).value();
+    EXPECT_FALSE(unknown_rate.failures_in_time);
+    point.link.bytes_per_second = 128e9;
+    const SweepLine line = sweep_line(settings, point).value();
+    EXPECT_NEAR(line.event, 2.0459e-3, 1e-7);
+    EXPECT_EQ(line.failure, point.unit_error);
+    EXPECT_EQ(line.undetected, point.unit_error * 0x1p-64);
+    EXPECT_NEAR(*line.failures_in_time, 6.906e-7 * 0x1p-64 * 1.8e21, 1e-6);
+    EXPECT_EQ(line.counts.detected + line.counts.miscorrected, 30U);
+}
+
 }  // namespace
 }  // namespace wireproof::lab
