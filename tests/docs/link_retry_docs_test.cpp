@@ -1,10 +1,12 @@
 // The figures of docs/link-retry.md.
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "tests/docs/document.hpp"
 
 #include "wireproof/lab/ladder/ladder_render.hpp"
+#include "wireproof/lab/line/unit_line.hpp"
 #include "wireproof/lab/link_retry/retry_crossover.hpp"
 #include "wireproof/lab/link_retry/retry_ladder.hpp"
 #include "wireproof/lab/link_retry/retry_paper.hpp"
@@ -56,6 +58,31 @@ TEST(LinkRetryPage, HasTheLengthsOfTheEnginesUnits) {
     };
     page().expect_figures("a byte takes a nanosecond: (\\d+) bytes, (\\d+ \\d+) and so on",
                           {timeout(1), timeout(8193)});
+}
+
+TEST(LinkRetryPage, HasTheFailuresOfFlits) {
+    const UnitLineTerms flit;
+    UnitLineTerms plain = flit;
+    plain.corrects = false;
+    for (const auto& [text, rate] : {std::pair{"1e-8", 1e-8}, std::pair{"1e-6", 1e-6},
+                                     std::pair{"1e-5", 1e-5}, std::pair{"1e-4", 1e-4}}) {
+        page().expect_figures(
+            "\\| " + std::string(text) + " \\| (\\d\\.[\\de-]+) \\| (\\d\\.[\\de-]+) \\|",
+            {unit_failure(plain, rate), unit_failure(flit, rate)});
+    }
+    std::vector<double> two_fail;
+    for (const std::uint32_t bits : {1U, 2U, 4U, 8U, 16U}) {
+        constexpr double rare = 1e-9;
+        UnitLineTerms bursts = flit;
+        bursts.burst_bits = bits;
+        two_fail.push_back(unit_failure(bursts, rare) / std::pow(2048 * rare, 2) * 2);
+    }
+    page().expect_figures(
+        "a probability of (0\\.\\d+) for 1 bit, (0\\.\\d+) for 2, (0\\.\\d+) for 4, (0\\.\\d+) for "
+        "8 and (0\\.\\d+) for 16 bits",
+        two_fail);
+    page().expect_figures("of the line: ([\\de.-]+) at a bit error rate of 1e-6 and 128 GB/s",
+                          {failures_in_time(flit, 1e-6, 128e9)});
 }
 
 TEST(LinkRetryPage, HasTheExampleOfTheTermForPatientNotices) {
