@@ -47,16 +47,18 @@ private:
 };
 
 /// Any road with a sequenced wire at both ends.
-template <class Road>
+template <class Road, std::uint32_t missing_max = 0>
 class Sequenced : public Road {
 public:
     static std::string name() { return "Sequenced" + Road::name(); }
 
     explicit Sequenced(const RoadFaults& faults = {}) : Road(faults) {
         for (std::size_t i = 0; i < 2; ++i) {
-            ends_.emplace_back(
-                std::move(Road::wire(i)),
-                SequencedConfig{.link = 77, .peer = Road::peer(i), .seed = faults.seed + i});
+            ends_.emplace_back(std::move(Road::wire(i)),
+                               SequencedConfig{.link = 77,
+                                               .peer = Road::peer(i),
+                                               .seed = faults.seed + i,
+                                               .missing_max = missing_max});
         }
     }
     auto& wire(std::size_t node) { return ends_[node]; }
