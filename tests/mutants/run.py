@@ -24,9 +24,12 @@ import subprocess
 import sys
 import time
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LINK_ENGINES = re.search(r"set\(WIREPROOF_LINK_ENGINES ([^)]*)\)", (ROOT / "CMakeLists.txt").read_text())[1]
 # Each has the tests that kill its mutants.
-MODULES = ["base", "core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "proto/collective", "wire/shm",
-           "wire/udp", "host", "front/am", "front/ib", "front/link", "front/verbs/hooks", "front/verbs", "report",
+MODULES = ["base", "core", "proto/am", *(f"proto/{engine}" for engine in LINK_ENGINES.split()), "proto/ib",
+           "proto/collective", "wire/shm", "wire/udp", "wire/sequenced", "host", "front/am", "front/ib", "front/link",
+           "front/verbs/hooks", "front/verbs", "report",
            "app/capture", "app/launch", "app/farm", "lab"]
 FOLDERS = [*MODULES[:-1], "wire/memory", "wire/faulty", "sim", "lab"]
 WITH_OTHERS = ["front/verbs/hooks"]  # the folder above adds it
@@ -77,7 +80,7 @@ def prepare(root, work):
         copy_if_changed(file, work / "include/wireproof" / file.name)
     copy_if_changed(root / "cmake/wireproof_module.cmake", work / "cmake/wireproof_module.cmake")
     lists = work / "CMakeLists.txt"
-    text = CMAKE + "".join(f"add_subdirectory(wireproof/{folder})\n" for folder in FOLDERS if folder not in WITH_OTHERS)
+    text = CMAKE + f"set(WIREPROOF_LINK_ENGINES {LINK_ENGINES})\n" + "".join(f"add_subdirectory(wireproof/{folder})\n" for folder in FOLDERS if folder not in WITH_OTHERS)
     if not lists.exists() or lists.read_text() != text:
         lists.write_text(text)
     subprocess.run(
