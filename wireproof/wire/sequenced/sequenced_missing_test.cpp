@@ -119,6 +119,9 @@ TEST(SequencedMissing, FramesThatWaitedForALinkThatIsGoneAreForgotten) {
     EXPECT_EQ(give_and_tell(ends.b, sent[7]), "");
     EXPECT_EQ(ends.b.stats().frames_forgotten, 1U);
     EXPECT_EQ(new_lives(ends.b), 1);
+    for (const auto& datagram : leaving(ends.b)) {
+        EXPECT_EQ(DatagramHeader::decode(datagram.bytes)->frames, 0U);
+    }
     ends.settle_with("again");
     EXPECT_EQ(new_lives(ends.a), 1);
 }
