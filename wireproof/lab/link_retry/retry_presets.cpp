@@ -75,6 +75,9 @@ RetrySettings with_preset(const RetrySettings& line, const RetryPreset& preset) 
     settings.buffer = preset.settings.buffer;
     settings.ack_every = preset.settings.ack_every;
     settings.timer = preset.settings.timer;
+    if (line.fec == RetryFec::own) settings.fec = preset.settings.fec;
+    if (line.burst_bits == 0) settings.burst_bits = preset.settings.burst_bits;
+    if (line.lanes == 0) settings.lanes = preset.settings.lanes;
     settings.preset = &preset;
     return settings;
 }

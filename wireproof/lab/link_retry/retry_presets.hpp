@@ -24,7 +24,8 @@ struct RetryPreset {
 /// which a bad unit and its notice wait to be processed.
 std::uint64_t cable_loop(double metres, double bytes_per_second, double turn_around);
 
-/// Returns `line` with the protocol, payload, loop, buffer, acks and timer of the preset.
+/// Returns `line` with the protocol, payload, loop, buffer, acks and timer of the preset. If `line`
+/// has no settings of flits, those of the preset hold.
 RetrySettings with_preset(const RetrySettings& line, const RetryPreset& preset);
 
 /// All presets, in a good order for a list.

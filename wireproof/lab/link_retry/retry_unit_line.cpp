@@ -2,11 +2,24 @@
 
 #include <bit>
 
+#include "wireproof/lab/link_retry/retry_presets.hpp"
+
 namespace wireproof::lab {
 namespace {
 
 bool asks_for_line(const RetrySettings& s) {
     return s.fec != RetryFec::own || s.burst_bits > 0 || s.lanes > 0 || s.lane_correlation != 0;
+}
+
+/// The line that the adapter chooses.
+std::optional<UnitLineTerms> line_of(RetryProtocol protocol) {
+    const LinkSweep* const of = link_sweep_of(protocol);
+    if (of == nullptr) return std::nullopt;
+    RetryLink link;
+    LinkEngines::visit(of->engine, [&]<class Adapter>() {
+        Adapter::fill_in({.protocol = protocol}, of->sweep, link);
+    });
+    return link.line;
 }
 
 }  // namespace
@@ -41,6 +54,7 @@ Expected<void> apply_line(const RetrySettings& s, RetryLink& link) {
         return unexpected("one lane has no other to be correlated with");
     }
     line.correlation = s.lane_correlation;
+    if (s.preset != nullptr) link.bytes_per_second = s.preset->bytes_per_second;
     return {};
 }
 
@@ -48,18 +62,10 @@ double frame_error(const RetryLink& link, double bit_error, double bytes) {
     return link.line ? unit_failure(*link.line, bit_error) : unit_error(bit_error, bytes);
 }
 
-bool has_line(RetryProtocol protocol) {
-    const LinkSweep* const of = link_sweep_of(protocol);
-    if (of == nullptr) return false;
-    RetryLink link;
-    LinkEngines::visit(of->engine, [&]<class Adapter>() {
-        Adapter::fill_in({.protocol = protocol}, of->sweep, link);
-    });
-    return link.line.has_value();
-}
-
-RetrySettings without_line(RetrySettings settings) {
-    settings.fec = RetryFec::own;
+RetrySettings fit_line(RetrySettings settings) {
+    const auto line = line_of(settings.protocol);
+    if (!line || line->groups == 0) settings.fec = RetryFec::own;
+    if (line) return settings;
     settings.burst_bits = settings.lanes = 0;
     settings.lane_correlation = 0;
     return settings;

@@ -12,10 +12,7 @@ Expected<void> apply_line(const RetrySettings& settings, RetryLink& link);
 /// The probability that a frame of `bytes` bytes is bad: a unit if the link has a UnitLine.
 double frame_error(const RetryLink& link, double bit_error, double bytes);
 
-/// Whether the units of the protocol are flits.
-bool has_line(RetryProtocol protocol);
-
-/// The settings without those of such a line.
-RetrySettings without_line(RetrySettings settings);
+/// The settings without those that the line of the protocol does not have.
+RetrySettings fit_line(RetrySettings settings);
 
 }  // namespace wireproof::lab

@@ -8,6 +8,7 @@
 
 #include "wireproof/lab/link_retry/retry_goal.hpp"
 #include "wireproof/lab/link_retry/retry_models.hpp"
+#include "wireproof/lab/link_retry/retry_presets.hpp"
 
 namespace wireproof::lab {
 namespace {
@@ -133,10 +134,26 @@ TEST(RetryUnitLine, RefusesALineThatCannotBe) {
     EXPECT_FALSE(link.line->corrects);
 }
 
+TEST(RetryUnitLine, APresetMayDescribeTheLine) {
+    RetryPreset preset;
+    preset.bytes_per_second = 32e9;
+    preset.settings.lanes = 4;
+    preset.settings.fec = RetryFec::off;
+    RetryLink link;
+    link.line = UnitLineTerms();
+    link.bytes_per_second = 128e9;
+    EXPECT_TRUE(apply_line(with_preset({}, preset), link));
+    EXPECT_EQ(link.line->lanes, 4U);
+    EXPECT_FALSE(link.line->corrects);
+    EXPECT_EQ(link.bytes_per_second, 32e9);
+    const RetrySettings given = with_preset({.fec = RetryFec::on, .lanes = 8}, preset);
+    EXPECT_EQ(given.lanes, 8U);
+    EXPECT_EQ(given.fec, RetryFec::on);
+}
+
 TEST(RetryUnitLine, AProtocolWithoutFlitsHasNoneOfIt) {
     for (const auto protocol : {RetryProtocol::pcie, RetryProtocol::hippi6400, RetryProtocol::sp_am,
                                 RetryProtocol::rc, RetryProtocol::ideal}) {
-        EXPECT_FALSE(has_line(protocol));
         RetrySettings settings{.protocol = protocol, .payload = 64};
         EXPECT_TRUE(resolve(settings));
         settings.fec = RetryFec::off;
@@ -144,7 +161,7 @@ TEST(RetryUnitLine, AProtocolWithoutFlitsHasNoneOfIt) {
                   std::string(name_of(protocol)) +
                       " has no flits: fec, burst bits, lanes and lane correlation are of protocols "
                       "with flits");
-        EXPECT_TRUE(resolve(without_line(settings)));
+        EXPECT_TRUE(resolve(fit_line(settings)));
         for (const RetrySettings& more :
              {RetrySettings{.protocol = protocol, .burst_bits = 2},
               RetrySettings{.protocol = protocol, .lanes = 4},

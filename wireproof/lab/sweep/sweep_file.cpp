@@ -191,7 +191,7 @@ std::vector<RetrySettings> multiply(const Axes& axes, const RetrySettings& all) 
 // A grid may have protocols with different settings: a setting that the protocol does not have is
 // removed from the point.
 void fit_to_protocol(RetrySettings& settings) {
-    if (!has_line(settings.protocol)) settings = without_line(settings);
+    settings = fit_line(settings);
     if (const LinkSweep* const of = link_sweep_of(settings.protocol)) {
         LinkEngines::visit(of->engine, [&]<class Adapter>() { Adapter::fit(settings, of->sweep); });
         return;
