@@ -212,9 +212,8 @@ template <class Adapter>
 LinkSearch<Adapter>::LinkSearch(const Config& config, const LinkTask& task,
                                 const SearchSetting& setting,
                                 LinkTampering<typename Adapter::Engine> tampering)
-    : pair_(std::make_unique<Pair>(
-          possible(setting, Adapter::may_lose),
-          LinkEnd<Adapter>::both(config, task, std::move(tampering)))) {}
+    : pair_(std::make_unique<Pair>(possible(setting, Adapter::may_lose),
+                                   LinkEnd<Adapter>::both(config, task, std::move(tampering)))) {}
 
 template <class Adapter>
 LinkSearch<Adapter>::~LinkSearch() = default;
