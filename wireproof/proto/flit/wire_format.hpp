@@ -1,0 +1,110 @@
+// Where the parts of a flit are, and the bytes that this layer owns.
+//
+//   pcie:      | data 236 (TLP bytes)      | DLP 6  | CRC 8 | ECC 6 |    256 bytes
+//   cxl:       | HDR 2 | data 240                   | CRC 8 | ECC 6 |    256 bytes
+//   ucie_256:  | header 2 | data 240 | zeros 10 | CRC of 0-127, 2 | CRC of 128-251, 2 |
+//   ucie_68:   | header 2 | data 64 | CRC 2 |
+//
+//   DLP0 and HDR0:  7:6 usage (00 NOP, 01 payload) | 5 the flit before had payload |
+//                   4 DLP2-5 hold a marker | 3:2 command | 1:0 number[9:8]
+//   DLP1 and HDR1:  number[7:0]
+//   UCIe:           7:6 protocol (00 NOP) | 5 stack | 4 pause | 3:0 number[7:4]
+//                   7:6 reserved | 5:4 command | 3:0 number[3:0]
+//   command:        00 explicit number | 01 Ack | 10 standard Nak | 11 selective Nak
+//
+// The last byte of the data is the length of the message, because a flit always carries all its
+// data bytes. The other data bytes after the message are zeros.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "wireproof/core/frame.hpp"
+#include "wireproof/core/frame_info.hpp"
+#include "wireproof/proto/flit/crc.hpp"
+
+namespace wireproof::flit {
+
+enum class Format : std::uint8_t { pcie, cxl, ucie_68, ucie_256 };
+
+inline constexpr std::size_t flit_max = 256;
+inline constexpr std::size_t length_size = 1;  // of the field in the data
+
+/// UCIe has neither a bit for the flit before, nor selective Naks.
+constexpr bool has_usage(Format format) {
+    return format == Format::pcie || format == Format::cxl;
+}
+
+struct Shape {
+    std::size_t size = 0;  // of a flit, bytes
+    std::size_t data_at = 0;
+    std::size_t data_size = 0;  // with the length field
+    std::size_t header_at = 0;
+    std::size_t header_size = 0;
+    std::uint32_t number_max = 0;
+
+    static constexpr Shape of(Format format) {
+        switch (format) {
+            case Format::pcie: return {256, 0, 236, 236, 6, 1023};
+            case Format::cxl: return {256, 2, 240, 0, 2, 1023};
+            case Format::ucie_68: return {68, 2, 64, 0, 2, 255};
+            case Format::ucie_256: return {256, 2, 240, 0, 2, 255};
+        }
+        return {};
+    }
+    constexpr std::size_t data_end() const { return data_at + data_size; }
+};
+
+enum class Command : std::uint8_t {
+    explicit_number = 0,
+    ack = 1,
+    standard_nak = 2,
+    selective_nak = 3,
+};
+
+struct Header {
+    bool payload = false;        // else a NOP, or IDLE
+    bool prior_payload = false;  // of the flit before; UCIe: always false
+    Command command = Command::explicit_number;
+    std::uint32_t number = 0;  // 0: none
+
+    bool idle() const { return !payload && command == Command::explicit_number && number == 0; }
+
+    /// Writes all header_size bytes of the shape to `to`.
+    void encode(Format format, std::byte* to) const;
+    /// Reads the first two bytes. Nothing: a reserved usage or command.
+    static std::optional<Header> decode(Format format, const std::byte* from);
+
+    friend bool operator==(const Header&, const Header&) = default;
+};
+
+/// Writes a flit with this message, which has at most data_size - length_size bytes. If the frame
+/// wants no check, the bytes of CRC and ECC are zeros, and the message may be lent.
+void write_flit(Format format, CrcOrder order, const Header& header, ConstBytes message,
+                TxFrame& out);
+
+/// Writes CRC and ECC behind the bytes that they cover.
+void write_checks(Format format, CrcOrder order, std::span<std::byte> flit);
+
+/// Whether CRC fits the bytes of a flit of the right size.
+bool crc_matches(Format format, CrcOrder order, ConstBytes flit);
+
+/// A received flit, in one piece or with a message that is lent.
+struct FlitPieces {
+    const std::byte* header = nullptr;
+    std::optional<ConstBytes> message;  // nothing: its length contradicts the flit
+
+    /// Nothing: the frame has not the size of a flit.
+    static std::optional<FlitPieces> of(Format format, const RxFrame& frame);
+};
+
+/// Names a flit "payload", "NOP" or "IDLE", with "+Nak" or "+SNak" if it carries a standard or a
+/// selective Nak. `number` is its own number, if that is on the wire; `ack` is the number that its
+/// Ack or Nak acknowledges. The bytes may be without a message that is lent.
+FrameInfo describe(ConstBytes frame);           // Format::pcie
+FrameInfo describe_cxl(ConstBytes frame);       // Format::cxl
+FrameInfo describe_ucie_68(ConstBytes frame);   // Format::ucie_68
+FrameInfo describe_ucie_256(ConstBytes frame);  // Format::ucie_256
+Describe describe_of(Format format);
+
+}  // namespace wireproof::flit
