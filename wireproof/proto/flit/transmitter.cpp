@@ -1,0 +1,210 @@
+#include "wireproof/proto/flit/transmitter.hpp"
+
+#include <algorithm>
+
+namespace wireproof::flit {
+
+Transmitter::Transmitter(const Config& config)
+    : config_(config),
+      numbers_(config.modulus),
+      buffer_(config),
+      rtt_(config.time_of(config.timeout_flits),
+           config.continuous ? Duration() : config.replay_floor),
+      backoff_(config.backs_off) {
+    reset();
+}
+
+void Transmitter::reset() {
+    buffer_.clear();
+    next_ = FlitNumber(config_.first_number - 1);
+    acked_ = last_payload_ = counted_ = numbers_.before(next_);
+    explicit_left_ = 0;
+    replay_ = Replay::none;
+    started_ = owes_explicit_ = false;
+    cursor_ = 0;
+    replay_num_ = 0;
+    nak_ignore_.reset();
+    timers_ = {};
+    rtt_.resent();
+    backoff_.reset();
+    retrained_at_ = never;
+}
+
+bool Transmitter::on_notice(Instant now, Instant tick, Command notice, std::uint32_t number,
+                            Stats& stats) {
+    if (number == 0) return true;
+    const auto named = numbers_.from_wire(number);
+    if (!named) return false;
+    const std::uint32_t steps = numbers_.steps(*named, acked_);
+    if (steps > buffer_.sent()) return false;  // FLIT-16
+    if (steps > 0) free_up_to(now, tick, steps);
+    if (notice == Command::ack) {
+        nak_ignore_.reset();
+        owes_explicit_ = false;
+        timers_.stop(Timer::nak_ignore);
+        return true;
+    }
+    const bool selective = notice == Command::selective_nak && config_.selective;
+    on_nak(now, tick, selective ? Replay::selective : Replay::standard, stats);
+    return true;
+}
+
+// FLIT-6. FLIT-12: a replay ends early only if the flit at its pointer is freed.
+void Transmitter::free_up_to(Instant now, Instant tick, std::uint32_t steps) {
+    buffer_.purge(steps);
+    acked_ = numbers_.plus(acked_, steps);
+    rtt_.freed(now, steps);
+    backoff_.answered(steps);
+    replay_num_ = 0;
+    if (replay_ != Replay::none) {
+        if (cursor_ < steps) {
+            replay_ = Replay::none;
+            cursor_ = 0;
+        } else {
+            cursor_ -= steps;
+        }
+    }
+    restart_timer(tick);
+}
+
+// Everything up to the number of the Nak is freed, so the flit after it is the oldest in the
+// buffer.
+void Transmitter::on_nak(Instant now, Instant tick, Replay wanted, Stats& stats) {
+    const bool repeated = nak_ignore_ == acked_;
+    if (buffer_.sent() == 0) {  // nothing to replay: an explicit NOP clears the Nak
+        nak_ignore_ = acked_;
+        owes_explicit_ = true;
+        timers_.stop(Timer::nak_ignore);
+        return;
+    }
+    owes_explicit_ = false;
+    if (!repeated) nak_ignore_.reset();
+    if (replay_ == Replay::selective && !started_ && wanted == Replay::standard) {
+        replay_ = Replay::standard;
+        --stats.replay_sel;
+        ++stats.replay_std;
+        return;
+    }
+    if (replay_ != Replay::none || !backoff_.heeds_notice()) return;
+    if (repeated && timers_.running(Timer::nak_ignore)) return;  // FLIT-11, FLIT-21
+    schedule(now, tick, wanted, stats);
+    nak_ignore_ = acked_;
+    timers_.set(Timer::nak_ignore, tick + config_.time_of(config_.nak_ignore));
+}
+
+void Transmitter::schedule(Instant now, Instant tick, Replay type, Stats& stats) {
+    ++stats.replays;
+    ++(type == Replay::standard ? stats.replay_std : stats.replay_sel);
+    rtt_.resent();
+    backoff_.retransmits(now);
+    replay_ = type;
+    started_ = false;
+    cursor_ = 0;
+    // FLIT-23: the start of a replay is a jump.
+    explicit_left_ = config_.mends.explicit_run_after_jump ? config_.explicit_after_jump : 1;
+    restart_timer(tick);
+    ++replay_num_;
+    if (config_.replay_num_limit == 0 || replay_num_ < config_.replay_num_limit) return;
+    replay_num_ = 0;  // FLIT-18
+    ++stats.retrain;
+    ++stats.resets;
+    if (config_.retrain_time > Duration()) retrain(now);
+}
+
+// The timer runs while flits are unacknowledged. It waits for the first flit of a replay.
+void Transmitter::restart_timer(Instant tick) {
+    const bool waits = replay_ != Replay::none && !started_;
+    if (buffer_.sent() == 0 || waits || !config_.mends.replay_timer) {
+        timers_.stop(Timer::replay);
+    } else {
+        timers_.set(Timer::replay, tick + backoff_.wait(rtt_.limit()));
+    }
+}
+
+void Transmitter::on_deadline(Instant now, Instant tick, Stats& stats) {
+    timers_.take_expired(Timer::nak_ignore, tick);
+    if (timers_.deadline(Timer::replay) > tick) return;
+    if (replay_ != Replay::none && !replay_held()) {
+        // A replay that takes longer than the timer is finished first.
+        if (!config_.continuous) restart_timer(tick);
+        return;
+    }
+    ++stats.timeouts;
+    ++stats.replay_timeout;
+    schedule(now, tick, Replay::standard, stats);  // FLIT-17, FLIT-25, UCIE-4
+}
+
+std::optional<NextPayload> Transmitter::next_payload() const {
+    NextPayload next;
+    if (replay_ != Replay::none) {
+        if (replay_held()) return std::nullopt;
+        next.index = cursor_;
+        next.resent = true;
+    } else if (buffer_.has_unsent() && !window_full()) {  // FLIT-4
+        next.index = buffer_.sent();
+    } else {
+        return std::nullopt;
+    }
+    next.number = numbers_.plus(acked_, next.index + 1);
+    const bool follows =
+        next.number == numbers_.next(last_payload_) && next.number == numbers_.next(counted_);
+    next.must_be_explicit = config_.mends.explicit_after_gap && (explicit_left_ > 0 || !follows);
+    return next;
+}
+
+void Transmitter::payload_left(Instant now, Instant tick, const NextPayload& next, bool is_explicit,
+                               std::size_t size, Stats& stats) {
+    ++stats.numbered;
+    if (next.number != numbers_.next(last_payload_) && config_.mends.explicit_run_after_jump) {
+        explicit_left_ = config_.explicit_after_jump;  // FLIT-23
+    }
+    if (is_explicit) {
+        owes_explicit_ = false;
+        if (explicit_left_ > 0) --explicit_left_;
+    }
+    last_payload_ = counted_ = next.number;
+    if (!next.resent) {
+        buffer_.mark_sent();
+        next_ = numbers_.next(next_);  // FLIT-2
+        rtt_.sent(now, buffer_.sent());
+        if (!timers_.running(Timer::replay)) restart_timer(tick);
+        return;
+    }
+    ++stats.resent;
+    if (next.index == 0) backoff_.oldest_left(size);
+    ++cursor_;
+    if (!started_) {
+        started_ = true;
+        restart_timer(tick);
+    }
+    if (replay_ == Replay::selective || cursor_ == buffer_.sent())
+        replay_ = Replay::none;  // FLIT-13
+}
+
+void Transmitter::explicit_nop_left() {
+    owes_explicit_ = false;
+    counted_ = numbers_.before(next_);
+    if (config_.mends.only_payload_counts) return;
+    last_payload_ = counted_;
+    if (explicit_left_ > 0) --explicit_left_;
+}
+
+void Transmitter::fingerprint(Instant now, Instant tick, Fingerprint& sink) const {
+    buffer_.fingerprint(sink);
+    sink.add(next_.value());
+    sink.add(last_payload_.value());
+    sink.add(counted_.value());
+    sink.add(explicit_left_);
+    sink.add(replay_);
+    sink.add(replay_ != Replay::none && started_);
+    sink.add(replay_ != Replay::none ? cursor_ : 0);
+    sink.add(replay_num_);
+    sink.add(nak_ignored());
+    sink.add(owes_explicit_);
+    timers_.fingerprint(tick, sink);
+    rtt_.fingerprint(now, sink);
+    backoff_.fingerprint(sink);
+    sink.add_deadline(retrained_at_, now);
+}
+
+}  // namespace wireproof::flit
