@@ -197,7 +197,7 @@ bool Link::poll_transmit(Instant now, TxFrame& out) {
     return true;
 }
 
-// The order of choice. UCIE-3: with limits of 1, explicit flits and Acks alternate.
+// The order of choice (FLIT-20). UCIE-3: with limits of 1, explicit flits and Acks alternate.
 Command Link::command_for(const std::optional<NextPayload>& next) const {
     const bool wanted = transmitter_.wants_explicit() || (next && next->must_be_explicit);
     if (wanted && explicit_in_row_ < config_.explicit_run && receiver_.lets_explicit_leave()) {

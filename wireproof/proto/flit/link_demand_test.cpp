@@ -148,6 +148,25 @@ TEST(FlitDemand, AFalseNakIsClearedWithoutAReplay) {
     EXPECT_EQ(pair.a.link.stats().replays, 0U);
 }
 
+// UCIE-6: the peer may still be starting up, because the last Ack to it was lost.
+TEST(FlitDemand, AnExplicitNopIsAnsweredByAnAck) {
+    Config config = demand();
+    config.starts_up = true;
+    config.start_explicit = config.start_acks = 1;
+    Pair pair(config);
+    const auto hello = pair.flits(pair.b);
+    ASSERT_EQ(pair.names(hello), Names{"NOP 1021"});
+    pair.carry(pair.a, pair.b);
+    for (const OnLine& flit : hello) pair.a.give(pair.now, flit);
+    pair.carry(pair.b, pair.a);
+    ASSERT_EQ(pair.a.link.state(), Link::State::active);
+    pair.flits(pair.a);  // lost
+    ASSERT_EQ(pair.b.link.state(), Link::State::starting);
+    pair.a.give(pair.now, hello[0]);
+    EXPECT_EQ(pair.leaving(pair.a), Names{"NOP ack 1021"});
+    EXPECT_EQ(pair.leaving(pair.a), Names{});
+}
+
 // UCIE-4, FLIT-17: the timer runs although no flit leaves.
 TEST(FlitDemand, TheTimerCountsFlitTimes) {
     Config config = demand(Config::ucie_68());

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "wireproof/proto/flit/ecc.hpp"
 #include "wireproof/proto/flit/line_test_kit.hpp"
 
 namespace wireproof::flit {
@@ -253,6 +254,28 @@ TEST(FlitLink, WithoutCorrectionASingleWrongByteMakesAFlitInvalid) {
     Link other(correcting);
     EXPECT_EQ(other.on_frame(Instant(), {.bytes = flit.bytes}), control);
     EXPECT_EQ(other.stats().flits_rx_corrected, 1U);
+}
+
+// FLIT-1: two wrong bytes of a group that look like one elsewhere.
+TEST(FlitLink, AMiscorrectedFlitIsInvalid) {
+    Config config = Config::pcie6();
+    config.starts_up = false;
+    LineEnd from(config);
+    from.check = true;
+    const auto flit = *from.poll(Instant());
+    int miscorrected = 0;
+    for (unsigned error = 1; error < 256; ++error) {
+        auto bytes = flit.bytes;
+        bytes[30] ^= std::byte{1};
+        bytes[33] ^= static_cast<std::byte>(error);
+        const auto found = ecc_find(std::span<const std::byte, 256>(bytes)).result;
+        if (found == EccResult::uncorrectable) continue;
+        ++miscorrected;
+        Link link(config);
+        EXPECT_EQ(link.on_frame(Instant(), {.bytes = bytes}), corrupt) << error;
+        EXPECT_EQ(link.stats().flits_rx_corrected, 0U);
+    }
+    EXPECT_NEAR(miscorrected, 85, 5);
 }
 
 // Frames of other lengths and reserved usages count as invalid flits.

@@ -1,6 +1,7 @@
-// The start-up handshake. Each end sends explicit NOPs, and after it has seen the peer's number
-// also Acks. An end is ready when it has sent enough of both and has received an Ack: then both
-// ends know both numbers.
+// The start-up handshake (UCIE-6). Each end sends explicit NOPs, and after it has seen the peer's
+// number also Acks. An end that has also received an Ack is ready: then both ends know both
+// numbers. On a continuous line it must also have sent enough of both. On demand it owes the peer
+// one more Ack instead, so that it becomes ready only when a frame arrives.
 #pragma once
 
 #include "wireproof/core/fingerprint.hpp"
