@@ -27,14 +27,17 @@ RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
 RxVerdict Link::judge(Instant now, const RxFrame& frame) {
     if (state_ == State::inactive) return RxVerdict::refused;
     if (frame.integrity == Integrity::damaged) return on_invalid(now, RxVerdict::corrupt);
-    RxFrame checked = frame;
     if (frame.size() != Shape::of(config_.format).size) {
         return on_invalid(now, RxVerdict::malformed);
     }
-    if (frame.integrity == Integrity::check && !check_bytes(checked)) {
-        return on_invalid(now, RxVerdict::corrupt);
-    }
-    const auto pieces = FlitPieces::of(config_.format, checked);
+    if (frame.integrity == Integrity::intact) return read(now, frame);
+    RxFrame checked = frame;
+    if (!check_bytes(checked)) return on_invalid(now, RxVerdict::corrupt);
+    return read(now, checked);
+}
+
+RxVerdict Link::read(Instant now, const RxFrame& frame) {
+    const auto pieces = FlitPieces::of(config_.format, frame);
     if (!pieces) return on_invalid(now, RxVerdict::malformed);
     const auto header = Header::decode(config_.format, pieces->header);
     if (!header) return on_invalid(now, RxVerdict::malformed);

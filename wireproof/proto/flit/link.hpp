@@ -56,6 +56,7 @@ private:
         return config_.continuous ? Instant(Duration(flits_sent_)) : now;
     }
     RxVerdict judge(Instant now, const RxFrame& frame);
+    RxVerdict read(Instant now, const RxFrame& frame);
     RxVerdict on_invalid(Instant now, RxVerdict verdict);
     RxVerdict on_valid(Instant now, const Header& header, std::optional<ConstBytes> message);
     bool check_bytes(RxFrame& frame);

@@ -107,4 +107,43 @@ FrameInfo describe_ucie_68(ConstBytes frame);   // Format::ucie_68
 FrameInfo describe_ucie_256(ConstBytes frame);  // Format::ucie_256
 Describe describe_of(Format format);
 
+// Inline, because a simulated line reads each flit in a few nanoseconds.
+inline std::optional<Header> Header::decode(Format format, const std::byte* from) {
+    const std::uint32_t first = std::to_integer<std::uint32_t>(from[0]);
+    const std::uint32_t second = std::to_integer<std::uint32_t>(from[1]);
+    if ((first & 0x80) != 0) return std::nullopt;
+    Header header;
+    header.payload = (first & 0x40) != 0;
+    if (has_usage(format)) {
+        header.prior_payload = (first & 0x20) != 0;
+        header.command = static_cast<Command>(first >> 2 & 3);
+        header.number = (first & 3) << 8 | second;
+        return header;
+    }
+    header.command = static_cast<Command>(second >> 4 & 3);
+    header.number = (first & 0xF) << 4 | (second & 0xF);
+    if (header.command == Command::selective_nak) return std::nullopt;
+    return header;
+}
+
+inline std::optional<FlitPieces> FlitPieces::of(Format format, const RxFrame& frame) {
+    const Shape shape = Shape::of(format);
+    if (frame.size() != shape.size) return std::nullopt;
+    const std::size_t behind = shape.size - shape.data_end();
+    // A lent message is at the begin of the data; the length and all after it are not lent.
+    if (frame.bytes.size() < shape.data_at + length_size + behind) return std::nullopt;
+    if (!frame.lent.empty() && frame.lent_at != shape.data_at) return std::nullopt;
+    const std::byte* const data_end = frame.bytes.data() + frame.bytes.size() - behind;
+    FlitPieces pieces;
+    pieces.header = shape.header_at == 0 ? frame.bytes.data() : data_end;
+    const auto length = std::to_integer<std::size_t>(data_end[-1]);
+    if (length > shape.data_size - length_size) return pieces;
+    if (frame.lent.empty()) {
+        pieces.message = frame.bytes.subspan(shape.data_at, length);
+    } else if (length == frame.lent.size()) {
+        pieces.message = frame.lent;
+    }
+    return pieces;
+}
+
 }  // namespace wireproof::flit
