@@ -234,6 +234,34 @@ TEST(FlitDemand, TheIgnoreWindowEndsByTime) {
     EXPECT_EQ(pair.a.link.stats().replays, 2U);
 }
 
+// FLIT-11: on a line, the peer repeats the Nak after the replay. On demand it need not.
+TEST(FlitDemand, ANakDuringAReplayIsRememberedUntilItsEnd) {
+    Pair pair(demand());
+    pair.submit(5);
+    const auto sent = pair.flits(pair.a);
+    pair.b.give(pair.now, Pair::lost());
+    pair.b.give(pair.now, Pair::lost());
+    const auto naks = pair.flits(pair.b);
+    pair.a.give(pair.now, naks[0]);
+    const auto head = pair.a.poll(pair.now);
+    ASSERT_TRUE(head && head->resent);
+    ASSERT_TRUE(pair.a.poll(pair.now));
+    pair.b.give(pair.now, *head);
+    pair.b.give(pair.now, Pair::lost());
+    pair.b.give(pair.now, Pair::lost());
+    const auto more = pair.flits(pair.b);
+    ASSERT_EQ(pair.names(more).front(), "NOP+Nak ack 1022");
+    pair.a.give(pair.now, more[0]);
+    const auto again = pair.flits(pair.a);
+    // The rest of the first replay, then the second one.
+    EXPECT_EQ(pair.a.link.stats().replays, 2U);
+    EXPECT_EQ(pair.a.link.stats().resent, 5U + 4U);
+    for (const OnLine& flit : again) pair.b.give(pair.now, flit);
+    pair.settle();
+    EXPECT_EQ(pair.b.delivered, 5U);
+    EXPECT_FALSE(pair.b.wrong);
+}
+
 // One report of a loss stands for several flits.
 TEST(FlitDemand, OverDatagramsALostDatagramMayHaveHadSeveralFlits) {
     Config config = Config::of_datagrams(1400);

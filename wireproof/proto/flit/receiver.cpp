@@ -236,7 +236,9 @@ void Receiver::notice_left(Instant now, Stats& stats) {
     ++(nak_ == Nak::standard ? stats.nak_tx_std : stats.nak_tx_sel);
     if (nak_left_ == 0) {
         ++stats.naks;
-        ask_again_at_ = now + config_.time_of(config_.nak_ignore);
+        // A Nak that became standard has the number of the selective one, so its sender's ignore
+        // window began with that one.
+        if (ask_again_at_ <= now) ask_again_at_ = now + config_.time_of(config_.nak_ignore);
     }
     if (nak_left_ < config_.nak_run) ++nak_left_;
 }
@@ -255,6 +257,7 @@ void Receiver::empty_store() {
 void Receiver::schedule(Nak nak) {
     nak_ = nak;
     nak_left_ = 0;
+    ask_again_at_ = Instant();
     empty_store();
 }
 
@@ -266,7 +269,9 @@ void Receiver::schedule_wanted() {
 
 void Receiver::convert(Stats& stats) {
     ++stats.converted;
+    const Instant again = ask_again_at_;
     schedule(Nak::standard);
+    ask_again_at_ = again;
 }
 
 // On demand, a Nak does not leave by itself again. A flit that does not help shows that the peer

@@ -1,6 +1,7 @@
 #include "wireproof/proto/flit/transmitter.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace wireproof::flit {
 
@@ -19,7 +20,7 @@ void Transmitter::reset() {
     next_ = FlitNumber(config_.first_number - 1);
     acked_ = last_payload_ = counted_ = numbers_.before(next_);
     explicit_left_ = 0;
-    replay_ = Replay::none;
+    replay_ = remembered_ = Replay::none;
     started_ = owes_explicit_ = false;
     cursor_ = 0;
     replay_num_ = 0;
@@ -41,6 +42,7 @@ bool Transmitter::on_notice(Instant now, Instant tick, Command notice, std::uint
     if (notice == Command::ack) {
         nak_ignore_.reset();
         owes_explicit_ = false;
+        remembered_ = Replay::none;
         timers_.stop(Timer::nak_ignore);
         return true;
     }
@@ -56,6 +58,7 @@ void Transmitter::free_up_to(Instant now, Instant tick, std::uint32_t steps) {
     rtt_.freed(now, steps);
     backoff_.answered(steps);
     replay_num_ = 0;
+    remembered_ = Replay::none;
     if (replay_ != Replay::none) {
         if (cursor_ < steps) {
             replay_ = Replay::none;
@@ -85,8 +88,17 @@ void Transmitter::on_nak(Instant now, Instant tick, Replay wanted, Stats& stats)
         ++stats.replay_std;
         return;
     }
-    if (replay_ != Replay::none || !backoff_.heeds_notice()) return;
-    if (repeated && timers_.running(Timer::nak_ignore)) return;  // FLIT-11, FLIT-21
+    if (replay_ != Replay::none) {
+        if (!config_.continuous && !repeated) remembered_ = wanted;
+        return;
+    }
+    const bool ignored = repeated && timers_.deadline(Timer::nak_ignore) != never &&
+                         timers_.deadline(Timer::nak_ignore) > tick;
+    if (!ignored) replay_for_nak(now, tick, wanted, stats);  // FLIT-11, FLIT-21
+}
+
+void Transmitter::replay_for_nak(Instant now, Instant tick, Replay wanted, Stats& stats) {
+    if (!backoff_.heeds_notice()) return;
     schedule(now, tick, wanted, stats);
     nak_ignore_ = acked_;
     timers_.set(Timer::nak_ignore, tick + config_.time_of(config_.nak_ignore));
@@ -98,6 +110,7 @@ void Transmitter::schedule(Instant now, Instant tick, Replay type, Stats& stats)
     rtt_.resent();
     backoff_.retransmits(now);
     replay_ = type;
+    remembered_ = Replay::none;
     started_ = false;
     cursor_ = 0;
     // FLIT-23: the start of a replay is a jump.
@@ -177,8 +190,10 @@ void Transmitter::payload_left(Instant now, Instant tick, const NextPayload& nex
         started_ = true;
         restart_timer(tick);
     }
-    if (replay_ == Replay::selective || cursor_ == buffer_.sent())
-        replay_ = Replay::none;  // FLIT-13
+    if (replay_ == Replay::standard && cursor_ < buffer_.sent()) return;
+    replay_ = Replay::none;  // FLIT-13
+    const Replay wanted = std::exchange(remembered_, Replay::none);
+    if (wanted != Replay::none) replay_for_nak(now, tick, wanted, stats);
 }
 
 void Transmitter::explicit_nop_left() {
@@ -201,6 +216,7 @@ void Transmitter::fingerprint(Instant now, Instant tick, Fingerprint& sink) cons
     sink.add(replay_num_);
     sink.add(nak_ignored());
     sink.add(owes_explicit_);
+    sink.add(remembered_);
     timers_.fingerprint(tick, sink);
     rtt_.fingerprint(now, sink);
     backoff_.fingerprint(sink);

@@ -77,6 +77,7 @@ private:
     enum class Timer : std::uint8_t { replay, nak_ignore };
 
     void on_nak(Instant now, Instant tick, Replay wanted, Stats& stats);
+    void replay_for_nak(Instant now, Instant tick, Replay wanted, Stats& stats);
     void free_up_to(Instant now, Instant tick, std::uint32_t steps);
     void schedule(Instant now, Instant tick, Replay type, Stats& stats);
     void restart_timer(Instant tick);
@@ -101,6 +102,8 @@ private:
     std::uint32_t replay_num_ = 0;
     std::optional<FlitNumber> nak_ignore_;
     bool owes_explicit_ = false;
+    // On demand: a Nak that came during a replay. On a line the peer repeats it after the replay.
+    Replay remembered_ = Replay::none;
 
     TimerTable<Timer, 2> timers_;
     RttEstimator rtt_;
