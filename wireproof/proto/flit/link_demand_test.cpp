@@ -234,6 +234,68 @@ TEST(FlitDemand, TheIgnoreWindowEndsByTime) {
     EXPECT_EQ(pair.a.link.stats().replays, 2U);
 }
 
+// The Nak for nothing is lost in all its copies. The peer's timer replays what has arrived: the
+// answer is the Nak again, although the ignore window of the first one is not over.
+TEST(FlitDemand, ADuplicateIsAnsweredAlsoWhileANakIsScheduled) {
+    Config config = demand();
+    config.nak_ignore = 1'000'000;
+    Pair pair(config);
+    pair.submit(1);
+    for (const OnLine& flit : pair.flits(pair.a)) pair.b.give(pair.now, flit);
+    EXPECT_EQ(pair.leaving(pair.b), Names{"NOP ack 1022"}) << "lost";
+    pair.b.give(pair.now, Pair::lost());
+    pair.b.give(pair.now, Pair::lost());
+    EXPECT_EQ(pair.flits(pair.b).size(), 3U) << "lost";
+    pair.wait();
+    const auto again = pair.flits(pair.a);
+    ASSERT_EQ(pair.names(again).at(0), "payload 1022");
+    EXPECT_EQ(pair.b.give(pair.now, again[0]), duplicate);
+    const auto naks = pair.flits(pair.b);
+    EXPECT_EQ(pair.names(naks).at(0), "NOP+Nak ack 1022");
+    for (const OnLine& flit : naks) pair.a.give(pair.now, flit);
+    EXPECT_EQ(pair.a.link.transmitter().outstanding(), 0U);
+}
+
+// FLIT-21
+TEST(FlitDemand, ANakAtTheEndOfTheIgnoreWindowCounts) {
+    for (const int early : {0, 1}) {
+        Config config = demand();
+        config.nak_ignore = 50;
+        Pair pair(config);
+        pair.submit(1);
+        pair.flits(pair.a);
+        pair.b.give(pair.now, Pair::lost());
+        pair.b.give(pair.now, Pair::lost());
+        const auto naks = pair.flits(pair.b);
+        pair.a.give(pair.now, naks[0]);
+        pair.flits(pair.a);
+        pair.now = pair.now + (config.flit_time * 50 - Duration(early));
+        pair.a.give(pair.now, naks[1]);
+        EXPECT_EQ(pair.a.link.stats().replays, early == 1 ? 1U : 2U);
+    }
+}
+
+// FLIT-14, FLIT-21: the window of the peer began with the selective Nak.
+TEST(FlitDemand, AConvertedNakIsRepeatedWhenTheFirstOnesWindowEnds) {
+    Config config = demand(Config::pcie6_selective());
+    config.nak_ignore = 50;
+    Pair pair(config);
+    pair.submit(9);
+    auto sent = pair.flits(pair.a);
+    pair.b.give(pair.now, Pair::lost());
+    pair.b.give(pair.now, sent[1]);
+    EXPECT_EQ(pair.flits(pair.b).size(), 3U);
+    pair.now = pair.now + config.flit_time * 20;
+    pair.b.give(pair.now, Pair::lost());
+    EXPECT_EQ(pair.names(pair.flits(pair.b)).at(0), "NOP+Nak ack 1021");
+    pair.now = pair.now + config.flit_time * 29;
+    pair.b.give(pair.now, sent[3]);
+    EXPECT_EQ(pair.leaving(pair.b), Names{});
+    pair.now = pair.now + config.flit_time;
+    pair.b.give(pair.now, sent[4]);
+    EXPECT_EQ(pair.flits(pair.b).size(), 3U);
+}
+
 // FLIT-11: on a line, the peer repeats the Nak after the replay. On demand it need not.
 TEST(FlitDemand, ANakDuringAReplayIsRememberedUntilItsEnd) {
     Pair pair(demand());

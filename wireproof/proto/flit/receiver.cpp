@@ -150,16 +150,14 @@ RxVerdict Receiver::in_standard(Instant now, bool is_explicit,
     } else {
         ask_again(now);
     }
-    return duplicate() ? drop_duplicate(stats) : RxVerdict::out_of_sequence;
+    // After a loss, a number that was only counted says nothing.
+    return is_explicit && duplicate() ? drop_duplicate(stats) : RxVerdict::out_of_sequence;
 }
 
 // SEL
 RxVerdict Receiver::in_selective(Instant now, bool is_explicit,
                                  const std::optional<ConstBytes>& message, Stats& stats) {
-    if (duplicate()) {
-        ask_again(now);
-        return drop_duplicate(stats);
-    }
+    if (duplicate()) return drop_duplicate(stats);
     if (is_explicit && implicit_ == next_) {  // FLIT-13
         nak_ = Nak::none;
         nak_left_ = 0;
@@ -190,10 +188,12 @@ RxVerdict Receiver::take(Instant now, const std::optional<ConstBytes>& message) 
     return message ? RxVerdict::accepted : RxVerdict::malformed;
 }
 
-// The sender may resend because the Ack was lost.
+// The sender may resend because the Ack was lost, or the Nak that says the same. On demand neither
+// would leave again by itself.
 RxVerdict Receiver::drop_duplicate(Stats& stats) {
     ++stats.dup_dropped;
     ack_waits_ = true;
+    if (!config_.continuous) nak_left_ = 0;
     return RxVerdict::duplicate;
 }
 
@@ -283,7 +283,7 @@ void Receiver::ask_again(Instant now) {
 
 void Receiver::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(next_.value());
-    sink.add(implicit_.value());
+    sink.add(nak_ == Nak::standard ? 0 : implicit_.value());  // the next explicit flit sets it
     sink.add(nak_);
     sink.add(withdraw_);
     sink.add(nak_left_);

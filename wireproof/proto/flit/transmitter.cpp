@@ -116,8 +116,7 @@ void Transmitter::schedule(Instant now, Instant tick, Replay type, Stats& stats)
     // FLIT-23: the start of a replay is a jump.
     explicit_left_ = config_.mends.explicit_run_after_jump ? config_.explicit_after_jump : 1;
     restart_timer(tick);
-    ++replay_num_;
-    if (config_.replay_num_limit == 0 || replay_num_ < config_.replay_num_limit) return;
+    if (config_.replay_num_limit == 0 || ++replay_num_ < config_.replay_num_limit) return;
     replay_num_ = 0;  // FLIT-18
     ++stats.retrain;
     ++stats.resets;
