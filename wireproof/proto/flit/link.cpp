@@ -100,6 +100,8 @@ RxVerdict Link::on_valid(Instant now, const Header& header, std::optional<ConstB
         legal = transmitter_.on_notice(now, tick(now), header.command, header.number, stats_);
         if (!legal) ++stats_.protocol_errors;  // FLIT-16, UCIE-5
         if (legal) start_.heard();
+        // The flit that the peer misses may have been a NOP with an Ack.
+        if (transmitter_.owes_explicit()) receiver_.owe_ack();
     } else if (is_explicit && !header.payload) {
         receiver_.owe_ack();  // to a peer that starts up, or waits for the end of its Nak
     }

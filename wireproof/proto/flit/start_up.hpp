@@ -34,10 +34,11 @@ public:
     Command next() const {
         return met_ && explicit_sent_ >= explicit_min_ ? Command::ack : Command::explicit_number;
     }
-    /// True: too many flits have left, so the link retrains, and the count begins anew.
+    /// True: too many flits of a continuous line have left, so the link retrains, and the count
+    /// begins anew.
     bool left(Command command) {
         ++(command == Command::ack ? acks_sent_ : explicit_sent_);
-        if (++flits_ < flits_max_) return false;
+        if (!counts_ || ++flits_ < flits_max_) return false;
         flits_ = explicit_sent_ = acks_sent_ = 0;
         return true;
     }
