@@ -12,6 +12,7 @@ namespace wireproof::lab {
 /// Which units in flight a receiver takes.
 enum class RetryOrder : std::uint8_t {
     oldest,       // only the oldest one that it has not taken
+    stored,       // the same, and with it the ones after it that it has stored; it may drop those
     any,          // each once, even if an earlier one is missing
     never_again,  // each when it arrives; a lost unit never arrives
 };

@@ -1,6 +1,7 @@
 #include "wireproof/lab/link_retry/retry_forms.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace wireproof::lab {
@@ -73,9 +74,57 @@ Costs costs_of(RetryScheme scheme, const FailureCosts& c, double p) {
         }
         case RetryScheme::timeout_only:
             return {c.first_timer, square(c.first_timer), c.head_timer, square(c.head_timer)};
+        case RetryScheme::stored_notice: break;  // StoredCycle
     }
     return {};
 }
+
+// For stored_notice: a cycle is some good units, a bad one, and all until receiver and sender are
+// in step again. In slot 0 is the bad unit, and in slot n the unit that is resent.
+struct StoredCycle {
+    struct Ending {
+        double chance = 0;
+        double wasted = 0;     // units
+        double delivered = 0;  // after the good ones
+    };
+    std::array<Ending, 4> endings;
+    double good = 0;  // mean number of good units
+    double good_variance = 0;
+
+    StoredCycle(const FailureCosts& c, double p)
+        : good((1 - p) / p), good_variance((1 - p) / (p * p)) {
+        const double n = c.by_notice;
+        const double clean = std::pow(1 - p, n - 2);
+        // No other unit fails. The one in slot 1 does: go-back-N at once.
+        endings[0] = {(1 - p) * (1 - p) * clean, 1, n};
+        endings[1] = {p, n, 0};
+        // Another one before the repair does. The sender learns of it by the unit after the repair.
+        // One slot is no unit: a flit that must be explicit waits while another has an Ack.
+        const double no_unit = n >= 4 ? 1 : 0;
+        endings[2] = {(1 - p) * (1 - clean), 2 * n - 1 - no_unit, 1};
+        // The repair does: the next notice counts when the sender's wait (head_timer) is over.
+        endings[3] = {(1 - p) * clean * p, n + c.head_timer - no_unit, 0};
+    }
+
+    template <class Value>
+    double mean(Value&& value) const {
+        double sum = 0;
+        for (const Ending& ending : endings) sum += ending.chance * value(ending);
+        return sum;
+    }
+    double delivered() const {
+        return good + mean([](const Ending& e) { return e.delivered; });
+    }
+    double ratio() const {
+        return mean([](const Ending& e) { return e.wasted; }) / delivered();
+    }
+    double ratio_error(double units) const {
+        const double r = ratio();
+        const double squared =
+            mean([&](const Ending& e) { return square(e.wasted - r * (good + e.delivered)); });
+        return std::sqrt((squared + r * r * good_variance) / delivered() / units);
+    }
+};
 
 // The place where f is zero. f is positive at one end and negative at the other.
 template <class F>
@@ -111,6 +160,9 @@ FailureCosts FailureCosts::of(const Line& line, double notice_loss) {
 }
 
 double resend_ratio(RetryScheme scheme, double unit_error, const FailureCosts& costs) {
+    if (scheme == RetryScheme::stored_notice) {
+        return unit_error == 0 ? 0 : StoredCycle(costs, unit_error).ratio();
+    }
     const Costs c = costs_of(scheme, costs, unit_error);
     const double p = unit_error;
     const double later = p * p / (1 - p);
@@ -119,9 +171,12 @@ double resend_ratio(RetryScheme scheme, double unit_error, const FailureCosts& c
 
 double resend_ratio_error(RetryScheme scheme, double unit_error, const FailureCosts& costs,
                           double delivered) {
-    const Costs c = costs_of(scheme, costs, unit_error);
     const double p = unit_error;
     if (p == 0) return 0;
+    if (scheme == RetryScheme::stored_notice) {
+        return StoredCycle(costs, p).ratio_error(delivered);
+    }
+    const Costs c = costs_of(scheme, costs, unit_error);
     // For a unit that failed: the mean number of its further failures, and the mean square.
     const double again = p / (1 - p);
     const double again_squared = p * (1 + p) / square(1 - p);

@@ -31,6 +31,8 @@ enum class RetryScheme : std::uint8_t {
     one_notice,        // (ii) one notice for a gap; a resent head that is bad waits for the timer
     patient_notice,    // (ii), but a notice that arrives during a replay waits for its end (PCIe)
     timeout_only,      // (iii) no notices
+    stored_notice,     // one resend, and the receiver stores what follows; a second failure before
+                       // the repair causes go-back-N (flits)
 };
 
 /// What causes the notice of a failure.
@@ -50,7 +52,8 @@ struct FailureCosts {
 
     /// Computes the costs from the loop (from the end of the bad unit until the first resent one
     /// may start), the timer and the window. A full window stops the sender, but it does not
-    /// shorten the wait. In bytes; `apart` is the distance of two copies of a notice, in units.
+    /// shorten the wait. In bytes; `apart` is the distance of two copies of a notice, or what the
+    /// notice waits for after the bad unit, in units.
     struct Line {
         double unit = 1;
         double loop = 0;

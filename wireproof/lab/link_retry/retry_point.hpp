@@ -129,6 +129,7 @@ struct RetryLink {
     RetryNotice notice;
     NoticeOf notice_of = NoticeOf::bad_unit;
     bool timer_from_start = false;  // FailureCosts::Line
+    double notice_after = 0;        // units that the notice waits for after the bad one
     FailureCosts costs;             // resolve() computes them from the rest
 };
 

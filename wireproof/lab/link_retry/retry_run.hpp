@@ -49,7 +49,8 @@ public:
             }
             if (!live(grid)) return false;
             arrive();
-            jump(accepted - total_accepted());
+            // One unit may have brought several that were stored.
+            if (total_accepted() < accepted) jump(accepted - total_accepted());
         }
         return true;
     }

@@ -130,17 +130,21 @@ private:
         while (in.next_arrival() <= now_) {
             const Frame& frame = in.front();
             const RxVerdict verdict = engine.on_frame(now_, frame.received());
-            while (engine.next_delivery()) {
-            }
+            const std::uint64_t messages = draw(engine);
             if (trace_ != nullptr) note_received(node, frame, verdict);
-            if (node == 1 && frame.unit) judge(frame, verdict, latencies);
+            if (node == 1 && frame.unit) {
+                if constexpr (End::order == RetryOrder::stored) {
+                    judge_stored(messages, latencies);
+                } else {
+                    judge(frame, verdict, latencies);
+                }
+            }
             in.pop();
         }
         if (deadline_[node] <= now_) {
             const std::uint64_t timeouts = trace_ != nullptr ? ends_[node].stats().timeouts : 0;
             engine.on_deadline(now_);
-            while (engine.next_delivery()) {
-            }
+            draw(engine);
             if (trace_ != nullptr && ends_[node].stats().timeouts != timeouts) note_timer(node);
         }
         const bool waits = send<node>(faults, started && (node == 0 || loaded_back_));
@@ -148,6 +152,17 @@ private:
         due_[node] =
             earliest(deadline_[node], in.next_arrival(), waits ? lines_[node].free_at() : never);
         due_[1 - node] = earliest(due_[1 - node], lines_[node].next_arrival());
+    }
+
+    // The number of messages that the engine delivers now. Only counted where it matters.
+    static std::uint64_t draw(decltype(End::engine)& engine) {
+        std::uint64_t messages = 0;
+        while (const auto delivery = engine.next_delivery()) {
+            if constexpr (End::order == RetryOrder::stored) {
+                if (delivery->what == LinkDelivery::What::message) ++messages;
+            }
+        }
+        return messages;
     }
 
     // Returns true if there may be more to send when the line is free.
@@ -198,13 +213,28 @@ private:
             ++wasted_;
             return;
         }
-        if (wasted_ > 0) {
-            counts_[RetryCount::wasted] += wasted_;
-            counts_[RetryCount::wasted_squared] += wasted_ * wasted_;
-            wasted_ = 0;
-        }
+        count_wasted();
         ++accepted_;
         settle(index_of(frame), latencies);
+    }
+
+    void count_wasted() {
+        if (wasted_ == 0) return;
+        counts_[RetryCount::wasted] += wasted_;
+        counts_[RetryCount::wasted_squared] += wasted_ * wasted_;
+        wasted_ = 0;
+    }
+
+    // A stored unit seems wasted until it is delivered, because the receiver may drop it again.
+    void judge_stored(std::uint64_t messages, RetryLatencies& latencies) {
+        if (messages == 0) {
+            ++wasted_;
+            return;
+        }
+        wasted_ -= messages - 1;
+        count_wasted();
+        accepted_ += messages;
+        for (std::uint64_t i = 0; i < messages; ++i) settle(settled_, latencies);
     }
 
     std::uint64_t index_of(const Frame& frame) const {
