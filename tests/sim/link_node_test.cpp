@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "wireproof/front/link/node.hpp"
+#include "wireproof/proto/flit/link.hpp"
 #include "wireproof/proto/hippi/link.hpp"
 #include "wireproof/proto/pcie/link.hpp"
 #include "wireproof/sim/network.hpp"
@@ -11,7 +12,7 @@
 namespace wireproof::link {
 namespace {
 
-enum class Protocol : std::uint8_t { pcie, hippi };
+enum class Protocol : std::uint8_t { pcie, hippi, flit };
 
 constexpr std::size_t long_frame = 1000;
 
@@ -81,17 +82,29 @@ private:
         return network;
     }
 
-    std::unique_ptr<Node> make(Protocol protocol, std::size_t node, std::uint64_t seed) {
-        const PeerId peer{static_cast<std::uint16_t>(1 - node)};
-        SequencedWire<host::AnyWire> wire(host::AnyWire(std::ref(network_.wire(node))),
-                                          {.link = 9, .peer = peer, .seed = mix64(seed) + node});
-        const std::size_t frame_max = wire.capabilities().frame_max;
+    static AnyLink make_link(Protocol protocol, std::size_t node, std::uint64_t seed,
+                             std::size_t frame_max) {
+        if (protocol == Protocol::pcie) {
+            return AnyLink(pcie::Link(pcie::Config::of_datagrams(frame_max)));
+        }
+        if (protocol == Protocol::flit) {
+            return AnyLink(flit::Link(flit::Config::of_datagrams(frame_max)));
+        }
         hippi::Config hippi = hippi::Config::of_datagrams();
         hippi.seed = mix64(seed + 5) + node;
         hippi.retries_max = 3;
-        AnyLink link = protocol == Protocol::pcie
-                           ? AnyLink(pcie::Link(pcie::Config::of_datagrams(frame_max)))
-                           : AnyLink(hippi::Link(hippi));
+        return AnyLink(hippi::Link(hippi));
+    }
+
+    std::unique_ptr<Node> make(Protocol protocol, std::size_t node, std::uint64_t seed) {
+        const PeerId peer{static_cast<std::uint16_t>(1 - node)};
+        SequencedWire<host::AnyWire> wire(
+            host::AnyWire(std::ref(network_.wire(node))),
+            {.link = 9,
+             .peer = peer,
+             .seed = mix64(seed) + node,
+             .missing_max = protocol == Protocol::flit ? 65'536U : 0U});
+        AnyLink link = make_link(protocol, node, seed, wire.capabilities().frame_max);
         Node::Config config;
         config.peer_timeout = Duration::milliseconds(2'000);
         config.stream.life = mix64(seed + 9) + node;
@@ -107,6 +120,15 @@ private:
     sim::Network network_;
     std::array<std::unique_ptr<Node>, 2> nodes_;
 };
+
+std::string name_of(Protocol protocol) {
+    switch (protocol) {
+        case Protocol::pcie: return "pcie";
+        case Protocol::hippi: return "hippi6400";
+        case Protocol::flit: return "flit";
+    }
+    return "";
+}
 
 class LinkNode : public testing::TestWithParam<Protocol> {};
 
@@ -129,7 +151,7 @@ TEST_P(LinkNode, CarriesMessagesBothWaysOverAWireThatDoesEverything) {
     }
 }
 
-// The wire is cut until HIPPI resets its link and PCIe retrains. No message is lost.
+// The wire is cut until HIPPI resets its link and the others retrain. No message is lost.
 TEST_P(LinkNode, AResetLosesNothing) {
     World world(GetParam(), {.loss = 0.01}, 12);
     for (int i = 0; i < 40; ++i) world.send(0, 20'000);
@@ -189,7 +211,8 @@ TEST_P(LinkNode, APeerThatBeganAnewIsReported) {
 }
 
 // The MTU of the path is smaller than both ends know. A TLP is one frame and cannot be cut, so the
-// link ends and reports the size of the frame. HIPPI can put fewer micropackets into a datagram.
+// link ends and reports the size of the frame. HIPPI and flits can put fewer frames into a
+// datagram.
 TEST_P(LinkNode, OnAPathThatLosesLongFramesATransferEndsOrAdapts) {
     for (const bool both_ways : {false, true}) {
         World world(GetParam(), {}, 16);
@@ -214,10 +237,10 @@ TEST_P(LinkNode, OnAPathThatLosesLongFramesATransferEndsOrAdapts) {
             sim::run(world.network(), world.schedule, step, done, {.until = begun + minute}).end,
             sim::RunEnd::done);
         const std::uint64_t frames = world.network().totals().frames - before;
-        if (GetParam() == Protocol::hippi) {
+        if (GetParam() != Protocol::pcie) {
             world.expect_all();
-            // HIPPI sends each window of about 5 kB in long datagrams first, without success, and
-            // then in short ones.
+            // Many units or flits are in a datagram. HIPPI sends each window of about 5 kB in long
+            // datagrams first, without success, and then in short ones.
             EXPECT_LT(frames, 3'000U);
             EXPECT_LE(world.node(0).engine().stats().timeouts, 100U);
             continue;
@@ -233,10 +256,9 @@ TEST_P(LinkNode, OnAPathThatLosesLongFramesATransferEndsOrAdapts) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Links, LinkNode, testing::Values(Protocol::pcie, Protocol::hippi),
-                         [](const auto& link) {
-                             return link.param == Protocol::pcie ? "pcie" : "hippi6400";
-                         });
+INSTANTIATE_TEST_SUITE_P(Links, LinkNode,
+                         testing::Values(Protocol::pcie, Protocol::hippi, Protocol::flit),
+                         [](const auto& link) { return name_of(link.param); });
 
 }  // namespace
 }  // namespace wireproof::link
