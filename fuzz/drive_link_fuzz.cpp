@@ -37,9 +37,7 @@ public:
             case 1:
             case 2: (void)send(node); break;
             case 3: (void)arrive(node); break;
-            case 4:
-                if (!ways_[node].empty()) ways_[node].pop_front();
-                break;
+            case 4: lose(node); break;
             case 5: damage(node, in.pair()); break;
             case 6: pass_time(in.byte()); break;
             default: other(node, in); break;
@@ -94,7 +92,18 @@ private:
         return true;
     }
 
-    // Flips one bit. Each check of the two links finds this.
+    // If frames cannot vanish from the line, the end gets a damaged frame without bytes.
+    void lose(std::size_t from) {
+        if (ways_[from].empty()) return;
+        if constexpr (!Link::may_lose) {
+            ways_[from].front() = {{}, Integrity::damaged};
+            arrive(from);
+        } else {
+            ways_[from].pop_front();
+        }
+    }
+
+    // Flips one bit. The check of each link finds this, or its correction repairs it.
     void damage(std::size_t from, std::size_t bit) {
         if (ways_[from].empty()) return;
         Frame& frame = ways_[from].front();

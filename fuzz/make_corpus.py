@@ -53,6 +53,8 @@ def link_corpus():
             "ack": "5c0000002afbbcfd", "nak": "5c10000fffcecffd", "init_fc": "5c400801004b75fd",
             "tlp": "fb0005600080010000000f" + "00" * 8 + "deadbeef" + "00" * 8 + "fd",
             "micropacket": "00" * 40, "datagram": "5101" + "01" * 40,
+            "flit": "11" * 9 + "00" * 226 + "09" + "4801" + "00" * 4 + "5a" * 14,
+            "ucie_flit": "4211" + "a0a1" + "00" * 61 + "02" + "7777",
             "segment": "18" + "01" * 2 + "00" * 14 + "11" * 8}.items():
         write("decode_link", name, bytes.fromhex(text))
 
@@ -126,12 +128,12 @@ def drive_link_corpus():
     lossy = bytes([0, 20, 0, 40, 1, 4, 1, 3, 9, 11, 5, 9, 1, 6, 21, 1, 3, 6, 25, 1, 3, 11])
     reset = bytes([0, 5, 1, 7, 1, 1, 1, 3, 9, 11])
     forged = bytes([7, 2, 8]) + bytes.fromhex("5c0000002afbbcfd") + bytes([1, 3, 6, 22])
-    for engine in (0, 1):
+    # The place of the engine in the list of links: bit 0, then bits 6 and 7.
+    for engine, place in (("pcie", 0), ("hippi", 1), ("flit", 64)):
         for shape, choice in (("plain", 0), ("small", 16), ("credits", 32), ("forged", 8)):
             for name, turns in (("clean", clean), ("lossy", lossy), ("reset", reset),
                                 ("strange", forged)):
-                write("drive_link", f"{'pcie' if engine == 0 else 'hippi'}_{shape}_{name}",
-                      bytes([choice + engine]) + turns * 3)
+                write("drive_link", f"{engine}_{shape}_{name}", bytes([choice + place]) + turns * 3)
 
 
 # receive_am: byte 0 chooses the configuration. Turns follow.

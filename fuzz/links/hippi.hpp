@@ -11,6 +11,7 @@ namespace wireproof::fuzz {
 struct HippiLink {
     using Engine = hippi::Link;
     static constexpr std::size_t frame_max = hippi::unit_size;
+    static constexpr bool may_lose = true;
 
     static std::array<Engine, 2> ends(std::uint8_t choice) {
         hippi::Config config;

@@ -1,9 +1,11 @@
 // The list of link engines for the fuzz targets decode_link and drive_link. Each has
 //   Engine, frame_max           the engine, and the bytes of its longest frame,
+//   may_lose                    false: no frame vanishes from the line, a lost one is damaged,
 //   ends(choice)                two small ends; the bits 3 and 4 of `choice` select settings,
 //   decode(bytes)               reads any bytes as a frame, and checks what was read.
 #pragma once
 
+#include "fuzz/links/flit.hpp"
 #include "fuzz/links/hippi.hpp"
 #include "fuzz/links/pcie.hpp"
 
@@ -13,6 +15,6 @@ namespace wireproof::fuzz {
 
 /// At most 8. An input of drive_link selects one by its place, in the bits 0, 6 and 7 of its first
 /// byte. So new ones come last.
-using Links = TypeList<PcieLink, HippiLink>;
+using Links = TypeList<PcieLink, HippiLink, FlitLink>;
 
 }  // namespace wireproof::fuzz

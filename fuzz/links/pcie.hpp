@@ -12,6 +12,7 @@ namespace wireproof::fuzz {
 struct PcieLink {
     using Engine = pcie::Link;
     static constexpr std::size_t frame_max = pcie::longest_frame;
+    static constexpr bool may_lose = true;
 
     static std::array<Engine, 2> ends(std::uint8_t choice) {
         pcie::Config config;

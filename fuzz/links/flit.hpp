@@ -1,0 +1,62 @@
+// The retry of flits for the fuzz targets of links.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "wireproof/base/check.hpp"
+#include "wireproof/proto/flit/ecc.hpp"
+#include "wireproof/proto/flit/link.hpp"
+
+namespace wireproof::fuzz {
+
+struct FlitLink {
+    using Engine = flit::Link;
+    static constexpr std::size_t frame_max = flit::flit_max;
+    static constexpr bool may_lose = false;
+
+    static std::array<Engine, 2> ends(std::uint8_t choice) {
+        flit::Config config = (choice & 8) != 0    ? flit::Config::pcie6_selective()
+                              : (choice & 16) != 0 ? flit::Config::ucie_68()
+                                                   : flit::Config::pcie6();
+        config.continuous = false;
+        config.modulus = 7;
+        config.first_number = 6;
+        config.outstanding = 3;
+        config.replay_slots = 6;
+        config.store_flits = 2;
+        config.ack_after = 1 + choice % 3;
+        config.ack_latency = Duration::nanoseconds(10);
+        return {Engine(config), Engine(config)};
+    }
+
+    static void decode(ConstBytes bytes) {
+        using enum flit::Format;
+        for (const flit::Format format : {pcie, cxl, ucie_68, ucie_256}) {
+            WIREPROOF_CHECK(flit::describe_of(format)(bytes).length == bytes.size());
+            const flit::Shape shape = flit::Shape::of(format);
+            const auto pieces = flit::FlitPieces::of(format, RxFrame{.bytes = bytes});
+            WIREPROOF_CHECK(pieces.has_value() == (bytes.size() == shape.size));
+            if (!pieces) continue;
+            if (pieces->message) WIREPROOF_CHECK(pieces->message->size() < shape.data_size);
+            (void)flit::crc_matches(format, flit::CrcOrder::first_byte_first, bytes);
+            const auto header = flit::Header::decode(format, pieces->header);
+            if (!header) continue;
+            std::array<std::byte, 6> again;
+            header->encode(format, again.data());
+            WIREPROOF_CHECK(flit::Header::decode(format, again.data()) == header);
+        }
+        if (bytes.size() != flit::flit_max) return;
+        // A correction leaves a flit that needs none.
+        const auto found = flit::ecc_find(bytes.first<flit::flit_max>());
+        if (found.result != flit::EccResult::corrected) return;
+        std::array<std::byte, flit::flit_max> corrected;
+        std::copy(bytes.begin(), bytes.end(), corrected.begin());
+        found.apply(Bytes(corrected).first<flit::ecc_covers>());
+        for (const std::byte error : flit::ecc_find(corrected).error) {
+            WIREPROOF_CHECK(error == std::byte{0});
+        }
+    }
+};
+
+}  // namespace wireproof::fuzz
