@@ -5,13 +5,14 @@
 #include <array>
 
 #include "wireproof/base/type_list.hpp"
+#include "wireproof/lab/engines/flit.hpp"
 #include "wireproof/lab/engines/hippi.hpp"
 #include "wireproof/lab/engines/pcie.hpp"
 
 namespace wireproof::lab {
 
 /// In the order in which the command names them.
-using LinkEngines = TypeList<PcieAdapter, HippiAdapter>;
+using LinkEngines = TypeList<PcieAdapter, HippiAdapter, FlitAdapter>;
 
 /// A protocol of sweeps: an engine, and which of its protocols.
 struct LinkSweep {

@@ -101,6 +101,60 @@ TEST(Ladder, PcieLostLast) {
     EXPECT_EQ(ladder.notes[0].time, ladder.frames[3].time);
 }
 
+// FLIT-8, FLIT-9
+TEST(Ladder, FlitLostPayload) {
+    const Ladder ladder = run_built_in("flit-lost-payload");
+    EXPECT_EQ(order(ladder),
+              "payload ack 1021, payload ack 1021 damaged, payload ack 1021 refused, "
+              "payload ack 1021 refused, <NOP+Nak ack 1022, NOP ack 1021, <NOP+Nak ack 1022, "
+              "payload 1023*, <NOP+Nak ack 1022, payload 1*, payload 2*, NOP ack 1021, "
+              "<NOP ack 2");
+    EXPECT_EQ(sum_of(ladder), (Sum{0, 3, 4}));
+}
+
+// FLIT-13
+TEST(Ladder, FlitSelective) {
+    const Ladder ladder = run_built_in("flit-selective");
+    EXPECT_EQ(sum_of(ladder), (Sum{0, 1, 5}));
+    EXPECT_EQ(ladder.frames[2].arrivals.at(0).verdict, RxVerdict::held);
+}
+
+// FLIT-7
+TEST(Ladder, FlitLostNop) {
+    const Ladder ladder = run_built_in("flit-lost-nop");
+    EXPECT_EQ(order(ladder),
+              "payload ack 1023, NOP ack 1023 damaged, <NOP ack 1, payload ack 1023, "
+              "NOP ack 1023, <NOP ack 2");
+    EXPECT_EQ(sum_of(ladder), (Sum{0, 0, 2}));
+}
+
+// FLIT-14
+TEST(Ladder, FlitConverted) {
+    const Ladder ladder = run_built_in("flit-converted");
+    EXPECT_EQ(sum_of(ladder), (Sum{0, 6, 7}));
+    const std::string sent = order(ladder);
+    EXPECT_NE(sent.find("<NOP+SNak ack 1"), std::string::npos) << sent;
+    EXPECT_NE(sent.find("<NOP+Nak ack 1"), std::string::npos) << sent;
+}
+
+// FLIT-17
+TEST(Ladder, FlitLostAck) {
+    const Ladder ladder = run_built_in("flit-lost-ack");
+    EXPECT_EQ(order(ladder),
+              "payload ack 1022, NOP ack 1022, <NOP ack 1023 damaged, payload 1023* refused, "
+              "NOP ack 1022, <NOP ack 1023");
+    EXPECT_EQ(sum_of(ladder), (Sum{1, 1, 1}));
+}
+
+// UCIE-2, FLIT-10
+TEST(Ladder, FlitUcieFalseNak) {
+    const Ladder ladder = run_built_in("flit-ucie-false-nak");
+    EXPECT_EQ(order(ladder),
+              "payload ack 255, <NOP ack 1 damaged, NOP+Nak ack 255, <NOP 255, <NOP ack 1, "
+              "NOP ack 255");
+    EXPECT_EQ(sum_of(ladder), (Sum{0, 0, 1}));
+}
+
 // HIPPI-19: H1
 TEST(Ladder, HippiLostData) {
     const Ladder ladder = run_built_in("hippi-lost-data");

@@ -1,0 +1,116 @@
+// Flit retry as shipped, and without each of its corrections. Frames do not vanish from a line of
+// flits: each one that is spoilt arrives as a damaged frame.
+#include "tests/exhaustive/search_report.hpp"
+
+#include "wireproof/lab/engines/flit.hpp"
+#include "wireproof/lab/search/search_link.hpp"
+
+namespace wireproof::lab {
+namespace {
+
+enum Variant : std::size_t { standard, selective, ucie, no_22, no_23, count_nops, no_24, no_25 };
+
+flit::Config config_of(Variant variant, std::uint32_t window) {
+    flit::Config config = FlitAdapter::search_config(window, FlitAdapter::smallest_modulus(window));
+    FlitAdapter::set_rule(config, variant);
+    return config;
+}
+
+constexpr auto another_message = "a message was delivered that is not the next one";
+constexpr auto never_finishes = "whatever happens from here on, this never finishes";
+
+// FLIT-19, UCIE-10
+TEST(FlitSearch, IsSafeAndLiveWithWindowOneWhateverIsSpoilt) {
+    FlitSearch one(config_of(standard, 1), {.messages = 3}, {});
+    expect_holds("flit, window 1 of 3", one);
+    FlitSearch uci(config_of(ucie, 1), {.messages = 3}, {});
+    expect_holds("ucie, window 1 of 3", uci);
+    FlitSearch sel(config_of(selective, 1), {.messages = 2}, {.in_flight = 1});
+    expect_holds("flit selective, window 1 of 3, 1 in flight", sel);
+}
+
+// FLIT-19, FLIT-22, FLIT-23, FLIT-24: numbers pass the wrap once.
+TEST(FlitSearch, IsSafeAndLiveWithWindowThree) {
+    const SearchSetting few{.faults = 3};
+    FlitSearch std_(config_of(standard, 3), {.messages = 8}, few);
+    expect_holds("flit, window 3 of 7, 3 faults", std_);
+    FlitSearch sel(config_of(selective, 3), {.messages = 8}, few);
+    expect_holds("flit selective, window 3 of 7, 3 faults", sel);
+    FlitSearch uci(config_of(ucie, 3), {.messages = 8}, few);
+    expect_holds("ucie, window 3 of 7, 3 faults", uci);
+}
+
+// The runs of explicit flits and Naks as on a real link.
+TEST(FlitSearch, IsSafeAndLiveWithRunsOfThree) {
+    for (const Variant variant : {standard, selective}) {
+        flit::Config config = config_of(variant, 2);
+        config.explicit_run = config.nak_run = 3;
+        FlitSearch search(config, {.messages = 5}, {.in_flight = 3, .faults = 2});
+        expect_holds("flit, window 2 of 5, runs of 3, 2 faults", search);
+    }
+}
+
+// FLIT-23: two explicit flits after a jump suffice.
+TEST(FlitSearch, TwoExplicitFlitsAfterAJumpSuffice) {
+    flit::Config config = config_of(selective, 2);
+    config.explicit_after_jump = 2;
+    FlitSearch search(config, {.messages = 6}, {.faults = 4});
+    expect_holds("flit selective, 2 explicit, window 2 of 5, 4 faults", search);
+}
+
+TEST(FlitSearch, IsSafeAndLiveBothWays) {
+    for (const Variant variant : {standard, selective, ucie}) {
+        FlitSearch search(config_of(variant, 2), {.messages = 3, .both_ways = true}, {.faults = 2});
+        expect_holds("flit, both ways, window 2 of 5, 2 faults", search);
+    }
+}
+
+TEST(FlitSearch, IsSafeAndLiveWhenUsersHesitate) {
+    FlitSearch search(config_of(selective, 2), {.messages = 5},
+                      {.faults = 2, .users_hesitate = true});
+    expect_holds("flit selective, window 2 of 5, 2 faults", search);
+}
+
+// UCIE-6
+TEST(FlitSearch, ComesUpWhateverIsSpoilt) {
+    for (const Variant variant : {standard, ucie}) {
+        FlitSearch search(config_of(variant, 1), {.messages = 0, .start_up = true},
+                          {.in_flight = 1});
+        expect_holds("flit, start-up", search);
+    }
+}
+
+TEST(FlitSearch, EqualFingerprintsHaveEqualFutures) {
+    for (const Variant variant : {standard, selective, ucie}) {
+        FlitSearch search(config_of(variant, 2), {.messages = 4}, {.faults = 2, .doubt = true});
+        expect_holds("flit, window 2 of 5, 2 faults", search);
+        const SearchDoubts doubts = search.doubt();
+        EXPECT_GT(doubts.compared, 300U);
+        EXPECT_EQ(doubts.differing, 0U);
+    }
+}
+
+// FLIT-22, FLIT-23, FLIT-24: the same searches find no defect with the corrections.
+TEST(BrokenFlitSearch, WithoutACorrectionAWrongMessageIsDelivered) {
+    for (const Variant variant : {no_22, no_23, count_nops, no_24}) {
+        FlitSearch search(config_of(variant, 2), {.messages = 6}, {.faults = 4});
+        expect_refuted(std::string(FlitAdapter::rules[variant]), search, SearchVerdict::broken,
+                       another_message);
+    }
+}
+
+// FLIT-25: an Ack is lost, and nothing else asks.
+TEST(BrokenFlitSearch, WithoutTheReplayTimerALinkStandsStill) {
+    FlitSearch search(config_of(no_25, 2), {.messages = 4}, {.faults = 2});
+    expect_refuted("no-flit-25", search, SearchVerdict::stuck, never_finishes);
+}
+
+// FLIT-4
+TEST(BrokenFlitSearch, AWindowOfTheWholeCircleDeliversAnOldFlitForANewOne) {
+    const flit::Config config = FlitAdapter::search_config(3, 3);
+    FlitSearch search(config, {.messages = 6}, {.in_flight = 3, .faults = 3});
+    expect_refuted("window 3 of 3", search, SearchVerdict::broken, another_message);
+}
+
+}  // namespace
+}  // namespace wireproof::lab

@@ -1,0 +1,330 @@
+#include "wireproof/lab/engines/flit.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "wireproof/core/any_link.hpp"
+#include "wireproof/lab/engines/scenario_lines.hpp"
+#include "wireproof/lab/ladder/ladder_run.hpp"
+#include "wireproof/lab/link_retry/retry_engines.hpp"
+#include "wireproof/lab/link_retry/retry_presets.hpp"
+#include "wireproof/lab/search/search_link_run.hpp"
+#include "wireproof/proto/flit/link.hpp"
+
+namespace wireproof::lab {
+namespace {
+
+enum class Sweep : std::size_t { standard, selective, ucie };
+
+constexpr std::uint32_t retry_window = 511;
+constexpr std::uint32_t ucie_window = 127;
+// The ignore window is longer than the loop by so many flits (FLIT-21).
+constexpr std::int64_t ignore_beyond_loop = 5;
+
+flit::Config config_of(std::size_t sweep) {
+    switch (static_cast<Sweep>(sweep)) {
+        case Sweep::selective: return flit::Config::pcie6_selective();
+        case Sweep::ucie: return flit::Config::ucie_256();
+        case Sweep::standard: break;
+    }
+    return flit::Config::pcie6();
+}
+
+std::size_t flits_of_message(const RetrySettings& s, const flit::Config& config) {
+    return (s.payload + config.message_max() - 1) / config.message_max();
+}
+
+/// The end of a point. A message that does not fit into a flit is cut into equal parts.
+template <RetryOrder taken>
+struct FlitEnd {
+    static constexpr std::size_t own_max = flit::flit_max;
+    static constexpr RetryOrder order = taken;
+
+    flit::Link engine;
+    ConstBytes payload;  // of a flit
+    std::uint64_t period;
+
+    void feed() {
+        if (engine.transmitter().waiting() == 0 && engine.has_room()) (void)engine.submit(payload);
+    }
+    const LinkStats& stats() const { return engine.stats(); }
+    std::uint64_t numbered() const { return engine.stats().numbered; }
+    bool up() const { return engine.state() == flit::Link::State::active; }
+    bool quiet() const { return engine.quiet(); }
+    std::size_t kept() const { return engine.transmitter().outstanding(); }
+    std::uint64_t stride() const { return period; }
+
+    static FrameInfo describe(ConstBytes frame) { return flit::describe(frame); }
+    /// No frame is a notice of its own: each flit repeats the Nak.
+    static bool is_notice(ConstBytes) { return false; }
+};
+
+static_assert(RetryEnd<FlitEnd<RetryOrder::oldest>>);
+
+// The line back takes no time, so the engines send on demand. Their timers count flit times.
+template <RetryOrder taken>
+FlitEnd<taken> build_end(const RetrySettings& s, std::size_t sweep, const RetryLink& link,
+                         const RetryMemory& memory) {
+    const auto unit = static_cast<std::uint64_t>(link.unit.bytes());
+    flit::Config config = config_of(sweep);
+    const std::size_t part =
+        (s.payload + flits_of_message(s, config) - 1) / flits_of_message(s, config);
+    config.continuous = config.starts_up = false;
+    config.flit_time = line_time(unit);
+    config.first_number = config.modulus - 16;
+    config.outstanding = link.buffer;
+    config.replay_slots = link.buffer + 1;  // one more waits
+    config.payload_lent = true;
+    config.store_flits = link.buffer;
+    config.nak_ignore = static_cast<std::uint32_t>((link.timer + unit - 1) / unit);
+    // The replay timer is the last resort: it must not expire before a Nak can help.
+    const auto loop = static_cast<std::uint32_t>((s.loop + unit - 1) / unit);
+    config.timeout_flits = std::max(config.timeout_flits, 4 * (loop + config.nak_ignore));
+    config.replay_num_limit = 0;
+    config.ack_after = link.ack_every;
+    config.ack_latency = line_time(link.ack_every * unit);
+    // A third or a fifth of all numbers, so that the state repeats after a few strides.
+    const std::uint64_t period = config.modulus == 255 ? 51 : 93;
+    return {flit::Link(config), ConstBytes(memory.source).first(part), period};
+}
+
+RetryPreset preset_of(std::string_view name, std::string_view protocol, double bytes_per_second) {
+    constexpr double loop_seconds = 100e-9;
+    RetryPreset preset;
+    preset.name = name;
+    preset.bytes_per_second = bytes_per_second;
+    preset.settings.protocol = *retry_protocol(protocol);
+    preset.settings.payload = 235;
+    preset.settings.loop = static_cast<std::uint64_t>(bytes_per_second * loop_seconds);
+    preset.what =
+        "flits of 256 bytes, full messages; a loop of 100 ns (recalled from published talks on "
+        "flit "
+        "mode); the Nak-ignore window is the loop and 5 flits (ours)";
+    return preset;
+}
+
+// The keys of the corrections in a scenario, and whether the configuration has each.
+struct Mend {
+    const char* key;
+    bool flit::Mends::*on;
+};
+constexpr std::array<Mend, 5> mends = {{
+    {"standard_after_two_invalid", &flit::Mends::standard_after_two_invalid},
+    {"explicit_run_after_jump", &flit::Mends::explicit_run_after_jump},
+    {"only_payload_counts", &flit::Mends::only_payload_counts},
+    {"explicit_after_gap", &flit::Mends::explicit_after_gap},
+    {"replay_timer", &flit::Mends::replay_timer},
+}};
+
+}  // namespace
+
+flit::Config FlitAdapter::with_fitting_window(Config config) {
+    config.outstanding = std::min(config.outstanding, std::max(config.modulus, 3U) / 2);
+    return config;
+}
+
+// Flits of 256 bytes have their header where PCI Express has it, if they are not of a shorter
+// format. A ladder of CXL or UCIe with 256 bytes would need to know the format.
+FrameInfo FlitAdapter::describe(ConstBytes frame) {
+    return frame.size() == flit::Shape::of(flit::Format::ucie_68).size
+               ? flit::describe_ucie_68(frame)
+               : flit::describe(frame);
+}
+
+std::size_t FlitAdapter::unacknowledged(const Engine& engine) {
+    return engine.transmitter().outstanding() + engine.transmitter().waiting();
+}
+
+flit::Config FlitAdapter::for_link(const LinkFigures& link) {
+    flit::Config config;
+    config.continuous = false;
+    config.start_explicit = config.start_acks = 1;
+    config.flit_time = std::max(link.time_of(flit::flit_max), Duration(1));
+    const Duration loop = (link.latency + config.flit_time) * 2;
+    config.nak_ignore = static_cast<std::uint32_t>(std::min<std::int64_t>(
+        loop.picoseconds() / config.flit_time.picoseconds() + 1 + ignore_beyond_loop, 1'000'000));
+    return config;
+}
+
+void FlitAdapter::read(EngineKeys& keys, Config& config) {
+    constexpr std::array<std::string_view, 2> formats = {"pcie", "ucie_68"};
+    if (const auto format = keys.word("format", formats)) {
+        const flit::Config chosen = *format == 1 ? Config::ucie_68() : Config::pcie6();
+        config.format = chosen.format;
+        config.modulus = chosen.modulus;
+        config.outstanding = chosen.outstanding;
+        config.replay_slots = chosen.replay_slots;
+        config.withdraws = chosen.withdraws;
+        config.explicit_run = chosen.explicit_run;
+        config.nak_run = chosen.nak_run;
+        config.timeout_flits = chosen.timeout_flits;
+        config.trailing_nops = chosen.trailing_nops;
+    }
+    keys.truth("selective", config.selective);
+    if (config.selective)
+        config.explicit_after_jump = Config::pcie6_selective().explicit_after_jump;
+    keys.truth("withdraws", config.withdraws);
+    keys.number("modulus", config.modulus, 3, 1023);
+    keys.number("first_number", config.first_number, 1, 1023);
+    keys.number("outstanding", config.outstanding, 1, 511);
+    keys.number("store_flits", config.store_flits, 1, 511);
+    keys.number("explicit_run", config.explicit_run, 1, 1000);
+    keys.number("nak_run", config.nak_run, 1, 1000);
+    keys.number("explicit_after_jump", config.explicit_after_jump, 1, 1000);
+    keys.number("nak_ignore", config.nak_ignore, 0, 1'000'000);
+    keys.number("timeout_flits", config.timeout_flits, 1, 1'000'000);
+    keys.time("flit_time_ns", config.flit_time, 1);
+    keys.number("replay_num_limit", config.replay_num_limit, 0, 1'000'000);
+    keys.time("retrain_ns", config.retrain_time);
+    keys.number("ack_after", config.ack_after, 1, 1023);
+    keys.time("ack_latency_ns", config.ack_latency);
+    keys.number("trailing_nops", config.trailing_nops, 0, 1000);
+    for (const Mend& mend : mends) keys.truth(mend.key, config.mends.*mend.on);
+}
+
+Expected<Ladder> FlitAdapter::run_ladder(const Scenario& scenario) {
+    return LadderRun<LinkLadderUser<FlitAdapter>>(scenario).run();
+}
+
+// Acks are due at once. The ignore window ends before the replay timer expires; each may end early.
+// Naks and explicit flits are not repeated in a row, because each repetition is one more state.
+flit::Config FlitAdapter::search_config(std::uint32_t window, std::uint32_t modulus) {
+    flit::Config config;
+    config.continuous = false;
+    config.start_explicit = config.start_acks = 1;
+    config.flit_time = config.start_every = search_timer;
+    config.modulus = modulus;
+    config.first_number = modulus - 1;
+    config.outstanding = config.replay_slots = window;
+    config.store_flits = window;
+    config.explicit_run = config.nak_run = 1;
+    config.nak_ignore = 1;
+    config.timeout_flits = 2;
+    config.replay_num_limit = 0;
+    return config;
+}
+
+std::string FlitAdapter::scenario_engine(const Config& config, bool hasty) {
+    std::string text;
+    if (config.format == flit::Format::ucie_68) text += scenario_line("format", "\"ucie_68\"");
+    if (config.selective) text += scenario_line("selective", "true");
+    text += scenario_line("modulus", config.modulus) +
+            scenario_line("first_number", config.first_number) +
+            scenario_line("outstanding", config.outstanding) +
+            scenario_line("store_flits", config.store_flits) +
+            scenario_line("explicit_run", config.explicit_run) +
+            scenario_line("nak_run", config.nak_run) +
+            scenario_line("explicit_after_jump", config.explicit_after_jump) +
+            scenario_line("nak_ignore", config.nak_ignore) +
+            scenario_line("timeout_flits", config.timeout_flits) +
+            scenario_line("replay_num_limit", config.replay_num_limit);
+    for (const Mend& mend : mends) {
+        if (!(config.mends.*mend.on)) text += scenario_line(mend.key, "false");
+    }
+    if (hasty) text += scenario_line("flit_time_ns", hasty_ns);
+    return text;
+}
+
+void FlitAdapter::set_rule(Config& config, std::size_t rule) {
+    if (rule == 0) return;
+    if (rule == 2) {
+        const flit::Config ucie = Config::ucie_68();
+        config.format = ucie.format;
+        config.withdraws = ucie.withdraws;
+        config.explicit_run = ucie.explicit_run;
+        config.nak_run = ucie.nak_run;
+        config.trailing_nops = ucie.trailing_nops;
+        return;
+    }
+    config.selective = true;
+    config.explicit_run = config.explicit_after_jump =
+        Config::pcie6_selective().explicit_after_jump;
+    if (rule == 1) return;
+    constexpr std::size_t first_mend = 3;
+    config.mends.*mends[rule - first_mend].on = false;
+    config.explicit_after_jump = 2;  // that suffices, and then a smaller window shows the defect
+}
+
+std::unique_ptr<AnyLinkSearch> FlitAdapter::make_search(const Config& config, const LinkTask& task,
+                                                        const SearchSetting& setting) {
+    return std::make_unique<FlitSearch>(config, task, setting);
+}
+
+void FlitAdapter::fit(RetrySettings& s, std::size_t) {
+    s.renak_on_bad_head = false;
+    s.notice_loss = 0;
+}
+
+void FlitAdapter::fill_in(const RetrySettings& s, std::size_t sweep, RetryLink& link) {
+    const flit::Config config = config_of(sweep);
+    const auto size = static_cast<double>(flit::Shape::of(config.format).size);
+    const double payload = s.payload / static_cast<double>(flits_of_message(s, config));
+    link.unit = {payload, size - payload};
+    const auto unit = static_cast<std::uint64_t>(size);
+    const bool ucie = static_cast<Sweep>(sweep) == Sweep::ucie;
+    if (link.ack_every == 0) link.ack_every = 1;
+    if (link.buffer == 0) link.buffer = ucie ? ucie_window : retry_window;
+    if (link.timer == 0)
+        link.timer = ((s.loop + unit - 1) / unit + std::uint64_t{ignore_beyond_loop}) * unit;
+    link.line = UnitLineTerms{.unit = unit};
+    if (ucie) {  // UCIE-9: no code, and a CRC of 16 bits
+        link.line->groups = 0;
+        link.line->check_bits = 16;
+    }
+    link.scheme = static_cast<Sweep>(sweep) == Sweep::selective ? RetryScheme::stored_notice
+                                                                : RetryScheme::patient_notice;
+    link.timer_from_start = true;
+    link.notice_after = config.withdraws ? 1 : 0;  // FLIT-8
+}
+
+Expected<void> FlitAdapter::check(const RetrySettings& s, std::size_t sweep,
+                                  const RetryLink& link) {
+    const std::string called(sweeps[sweep]);
+    const std::uint32_t window =
+        static_cast<Sweep>(sweep) == Sweep::ucie ? ucie_window : retry_window;
+    if (link.buffer > window) {
+        return unexpected("replay buffer of " + called + " is 1 to " + std::to_string(window));
+    }
+    const auto unit = static_cast<std::uint64_t>(link.unit.bytes());
+    if (link.timer < s.loop + 2 * unit) {
+        return unexpected("the timer of " + called +
+                          " is its Nak-ignore window, and is at least the loop and two flits, " +
+                          std::to_string(s.loop + 2 * unit) + " bytes");
+    }
+    if (s.notice_loss > 0) return unexpected(called + " repeats a Nak in each flit: none is lost");
+    if (s.renak_on_bad_head) return unexpected("renak_on_bad_head is of pcie");
+    return {};
+}
+
+Expected<RetryPoint> FlitAdapter::run_point(const RetrySettings& s, std::size_t sweep,
+                                            const RetryPlan& plan, const RetryLink& link) {
+    if (static_cast<Sweep>(sweep) == Sweep::selective) {
+        constexpr auto build = build_end<RetryOrder::stored>;
+        return run_engines<FlitEnd<RetryOrder::stored>>(
+            s, plan, link, [&](const auto&, const auto&, const RetryMemory& memory, int) {
+                return build(s, sweep, link, memory);
+            });
+    }
+    constexpr auto build = build_end<RetryOrder::oldest>;
+    return run_engines<FlitEnd<RetryOrder::oldest>>(
+        s, plan, link, [&](const auto&, const auto&, const RetryMemory& memory, int) {
+            return build(s, sweep, link, memory);
+        });
+}
+
+void FlitAdapter::add_presets(std::vector<RetryPreset>& presets) {
+    presets.push_back(preset_of("flit-gen6-x16", "flit", 128e9));
+    presets.push_back(preset_of("flit-gen7-x16", "flit", 256e9));
+    presets.push_back(preset_of("flit-gen6-x16-selective", "flit-selective", 128e9));
+}
+
+Expected<AnyLink> FlitAdapter::over_datagrams(std::size_t frame_max, std::uint64_t) {
+    const Config config = Config::of_datagrams(frame_max);
+    if (frame_max < flit::Shape::of(config.format).size) return unexpected("no flit fits");
+    if (const auto good = config.check(); !good) return tl::unexpected(good.error());
+    return AnyLink(flit::Link(config));
+}
+
+template class LinkSearch<FlitAdapter>;
+
+}  // namespace wireproof::lab
