@@ -4,7 +4,7 @@ import unittest
 
 from command import COUNT, MEASURE, TEXT, TRUTH, Case, check_schema, one_object
 
-PROTOCOLS = ("pcie", "hippi6400", "sp-am")
+PROTOCOLS = ("pcie", "hippi6400", "flit", "sp-am")
 LIVELOCK = ("hippi6400", "--rule", "literal", "--no-damage", "--no-early-timers")
 
 
