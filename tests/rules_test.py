@@ -18,7 +18,8 @@ import sys
 import typing
 
 # The letters at the begin of the rule ids of each protocol.
-LETTERS = {"am": ["AM"], "pcie": ["PCIE"], "hippi": ["HIPPI"], "flit": ["FLIT", "UCIE"], "ib": ["UC", "RC"]}
+LETTERS = {"am": ["AM"], "pcie": ["PCIE"], "hippi": ["HIPPI"], "flit": ["FLIT", "UCIE"], "ue": ["LLR"],
+           "ib": ["UC", "RC"]}
 RULE = re.compile(r"^\* \*\*([A-Z]+)-(\d+)\*\*: (.+(?:\n  .+)*)", re.M)
 TEST = re.compile(r"^TEST(?:_P|_F)?\((\w+),\s*(\w+)\)|^TYPED_TEST\((\w+),\s*(\w+)\)", re.M)
 COMMENT = re.compile(r"//.*$", re.M)

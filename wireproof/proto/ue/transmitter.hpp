@@ -1,0 +1,100 @@
+// The sending half of a link (docs/rules/ue.md): numbers, replay, timers, INIT and FLUSH. It
+// handles eligible frames. Link decides when a frame may leave, and what a flush means for the
+// other direction.
+//
+//                       echo of INIT                NACK, replay timer
+//   LLR_OFF ──► INIT ───────────────► ADVANCE ◄──────────────────────► REPLAY
+//                 ▲                      │         all frames resent      │
+//                 └────────── FLUSH ◄────┴────────────────────────────────┘
+//                                 count, age or PCS: all frames are lost
+#pragma once
+
+#include "wireproof/core/backoff.hpp"
+#include "wireproof/core/rtt_estimator.hpp"
+#include "wireproof/proto/ue/receiver.hpp"
+#include "wireproof/proto/ue/replay_buffer.hpp"
+
+namespace wireproof::ue {
+
+class Transmitter {
+public:
+    enum class State : std::uint8_t { llr_off, init, advance, replay, flush };
+    /// What a control ordered set or a deadline did.
+    enum class Outcome : std::uint8_t {
+        done,
+        ignored,       // not in this state
+        out_of_range,  // its number or its data is wrong: nothing changed
+        must_flush,    // the caller calls flush
+    };
+
+    explicit Transmitter(const Config& config);
+
+    /// Discards all frames and goes to FLUSH. The numbers go on (LLR-18).
+    void flush(Stats& stats);
+    /// The init_data of the next episode of INIT.
+    void set_init_data(std::uint16_t init_data) { init_data_ = init_data; }
+    void begin_init() { state_ = State::init; }
+    void switch_off() { state_ = State::llr_off; }
+
+    bool runs() const { return state_ == State::advance || state_ == State::replay; }
+    bool has_room() const { return !buffer_.full(); }
+    SubmitStatus submit(ConstBytes message);
+    void poison_next() { poison_next_ = true; }
+
+    Outcome on_ack(Instant now, std::uint32_t number, bool nack, Stats& stats);
+    Outcome on_echo(const CtlOs& echo, Stats& stats);
+    Outcome on_deadline(Instant now, Stats& stats);
+    Instant next_deadline() const { return earliest(timer_deadline_, age_deadline()); }
+
+    CtlOs take_init(Stats& stats);
+    /// Writes a frame to resend, or else a new one that the window permits.
+    bool transmit(Instant now, TxFrame& out, Stats& stats);
+
+    /// True: no frame must be resent, and no new one can leave.
+    bool quiet() const {
+        if (state_ == State::replay) return replay_held();
+        return state_ != State::advance || !buffer_.has_unsent() || window_full();
+    }
+
+    State state() const { return state_; }
+    std::size_t outstanding() const { return buffer_.sent(); }
+    std::size_t waiting() const { return buffer_.size() - buffer_.sent(); }
+    std::uint64_t outstanding_data() const { return outstanding_data_; }
+    std::uint32_t replay_ct() const { return replay_ct_; }
+    std::uint16_t init_data() const { return init_data_; }
+    /// The number of the next new frame.
+    std::uint32_t tx_seq() const { return circle_.advance(acked_, buffer_.sent() + 1).value(); }
+    std::uint32_t acked_seq() const { return acked_.value(); }
+    const Unanswered& unanswered() const { return backoff_.unanswered(); }
+
+    void fingerprint(Instant now, Fingerprint& sink) const;
+
+private:
+    void begin_replay(Instant now, Stats& stats);
+    bool count_replay();
+    void settle(Instant now, Stats& stats);
+    void start_timer(Instant now);
+    bool replay_held() const { return cursor_ >= backoff_.window(); }
+    bool window_full() const;
+    bool ages() const { return config_.data_age_timer_max > Duration(); }
+    Instant age_deadline() const;
+    void write(std::size_t index, TxFrame& out) const;
+    void count_sent(std::size_t index, Stats& stats) const;
+
+    Config config_;
+    Circle circle_;
+    ReplayBuffer buffer_;
+    State state_ = State::llr_off;
+    FrameNumber acked_;                   // acked_seq
+    std::uint64_t outstanding_data_ = 0;  // bytes of the frames that were sent
+    std::uint16_t init_data_ = 0;
+    bool poison_next_ = false;
+
+    std::size_t cursor_ = 0;  // of REPLAY: the next frame to resend
+    std::uint32_t replay_ct_ = 0;
+    RttEstimator timer_;
+    Backoff backoff_;
+    Instant timer_deadline_ = never;
+};
+
+}  // namespace wireproof::ue
