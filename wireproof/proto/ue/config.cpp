@@ -105,9 +105,9 @@ bool Config::reaches_replay_ct() const {
 }
 
 Expected<void> Config::check() const {
-    if (modulus < 4 || modulus > numbers || modulus % 2 != 0) {
+    if (modulus < 2 || modulus > numbers || modulus % 2 != 0) {
         return unexpected("modulus " + std::to_string(modulus) +
-                          " is not an even number from 4 to " + std::to_string(numbers));
+                          " is not an even number from 2 to " + std::to_string(numbers));
     }
     if (first_number >= modulus) return outside("first number", first_number, 0, modulus - 1);
     // LLR-3
