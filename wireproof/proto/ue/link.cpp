@@ -36,6 +36,7 @@ RxVerdict Link::count(RxVerdict verdict) {
 
 // LLR-33: the FCS does not cover the preamble, so nothing checks the number.
 RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
+    seen_ = now;
     if (!pcs_up_) return count(RxVerdict::refused);
     if (starts_with(frame.bytes, ctl_byte)) return count(on_ctl(now, frame));
     if (frame.bytes.size() < preamble_size) return count(RxVerdict::malformed);
@@ -209,8 +210,8 @@ std::optional<LinkDelivery> Link::next_delivery() {
 }
 
 void Link::on_deadline(Instant now) {
+    seen_ = now;
     (void)obey(transmitter_.on_deadline(now, stats_));
-    (void)timers_.take_expired(Timer::slot, now);  // the caller asks poll_transmit again
     if (timers_.take_expired(Timer::idle, now)) receiver_.repeat_ack();  // LLR-32
     // LLR-22: without an outstanding frame, only this timer notices.
     if (timers_.take_expired(Timer::pcs, now) && transmitter_.runs()) flush();
@@ -240,6 +241,7 @@ void Link::fingerprint(Instant now, Fingerprint& sink) const {
     slots_.fingerprint(now, sink);
     ineligible_.fingerprint(now, false, sink);
     timers_.fingerprint(now, sink);
+    sink.add_deadline(slot_deadline(), now);
     sink.add(pcs_up_);
     sink.add(up_);
     sink.add(flushed_);

@@ -63,7 +63,7 @@ public:
     const Receiver& receiver() const { return receiver_; }
 
 private:
-    enum class Timer : std::uint8_t { slot, idle, pcs };
+    enum class Timer : std::uint8_t { idle, pcs };
     enum class Age : std::uint8_t { same, newer, older };
 
     RxVerdict count(RxVerdict verdict);
@@ -84,6 +84,9 @@ private:
     void come_up_if_ready();
     Behavior behavior() const;
 
+    bool is_due(CtlType type) const;
+    Instant slot_deadline() const;
+    CtlOs take(CtlType type);
     bool send_ctl(Instant now, TxFrame& out);
     bool send_ineligible(TxFrame& out);
 
@@ -92,7 +95,8 @@ private:
     Receiver receiver_;
     CtlSlots slots_;
     ReplayBuffer ineligible_;
-    TimerTable<Timer, 3> timers_;
+    TimerTable<Timer, 2> timers_;
+    Instant seen_;  // the last time of on_frame or on_deadline
     bool pcs_up_ = true;
     bool up_ = false;
     bool flushed_ = false;  // and the sender is not in ADVANCE again

@@ -1,7 +1,14 @@
 // What leaves: control ordered sets first, then ineligible frames, replays and new frames.
+#include <algorithm>
+
 #include "wireproof/proto/ue/link.hpp"
 
 namespace wireproof::ue {
+namespace {
+
+constexpr std::array by_urgency{CtlType::init_echo, CtlType::nack, CtlType::init, CtlType::ack};
+
+}  // namespace
 
 // LLR-34
 Behavior Link::behavior() const {
@@ -40,8 +47,8 @@ SubmitStatus Link::submit_ineligible(ConstBytes message) {
 
 bool Link::quiet() const {
     if (!pcs_up_) return true;
-    const bool ctl = receiver_.echo_due() || receiver_.nack_due() || receiver_.ack_due() ||
-                     transmitter_.state() == Transmitter::State::init;
+    const bool ctl = std::any_of(by_urgency.begin(), by_urgency.end(),
+                                 [this](CtlType type) { return is_due(type); });
     return !ctl && ineligible_.empty() && transmitter_.quiet();
 }
 
@@ -50,28 +57,48 @@ bool Link::poll_transmit(Instant now, TxFrame& out) {
     return send_ctl(now, out) || send_ineligible(out) || transmitter_.transmit(now, out, stats_);
 }
 
-// LLR-19. If the CtlOS that are due must wait, a timer makes the caller ask again.
-bool Link::send_ctl(Instant now, TxFrame& out) {
-    Instant wait = never;
-    std::optional<CtlOs> ctl;
-    const auto may_send = [&](bool due, CtlType type) {
-        if (!due || ctl) return false;
-        const Instant free = slots_.free_at(type);
-        if (free > now) wait = earliest(wait, free);
-        return free <= now;
-    };
-    const bool init = transmitter_.state() == Transmitter::State::init;
-    if (may_send(receiver_.echo_due(), CtlType::init_echo)) ctl = receiver_.take_echo(stats_);
-    if (may_send(receiver_.nack_due(), CtlType::nack)) ctl = receiver_.take_nack(stats_);
-    if (may_send(init, CtlType::init)) ctl = transmitter_.take_init(stats_);
-    if (may_send(receiver_.ack_due(), CtlType::ack)) ctl = receiver_.take_ack(stats_);
-    if (!ctl) {
-        timers_.set(Timer::slot, wait);
-        return false;
+bool Link::is_due(CtlType type) const {
+    switch (type) {
+        case CtlType::init_echo: return receiver_.echo_due();
+        case CtlType::nack: return receiver_.nack_due();
+        case CtlType::init: return transmitter_.state() == Transmitter::State::init;
+        case CtlType::ack: return receiver_.ack_due();
+        case CtlType::cf_update: break;
     }
-    ctl->encode(out.add_header<CtlOs::size>(), config_.ctl_nibbles);
-    slots_.sent(now, ctl->type);
-    const bool answers = ctl->type == CtlType::ack || ctl->type == CtlType::nack;
+    return false;
+}
+
+// When a CtlOS that is due and had to wait may leave. Of a slot that is free already, the caller
+// knows: it calls poll_transmit after every other call.
+Instant Link::slot_deadline() const {
+    Instant next = never;
+    for (const CtlType type : by_urgency) {
+        const Instant free = slots_.free_at(type);
+        if (is_due(type) && free > seen_) next = earliest(next, free);
+    }
+    return next;
+}
+
+CtlOs Link::take(CtlType type) {
+    switch (type) {
+        case CtlType::init_echo: return receiver_.take_echo(stats_);
+        case CtlType::nack: return receiver_.take_nack(stats_);
+        case CtlType::init: return transmitter_.take_init(stats_);
+        default: return receiver_.take_ack(stats_);
+    }
+}
+
+// LLR-19
+bool Link::send_ctl(Instant now, TxFrame& out) {
+    const auto may_leave = [&](CtlType type) {
+        return is_due(type) && slots_.free_at(type) <= now;
+    };
+    const auto type = std::find_if(by_urgency.begin(), by_urgency.end(), may_leave);
+    if (type == by_urgency.end()) return false;
+    const CtlOs ctl = take(*type);
+    ctl.encode(out.add_header<CtlOs::size>(), config_.ctl_nibbles);
+    slots_.sent(now, ctl.type);
+    const bool answers = ctl.type == CtlType::ack || ctl.type == CtlType::nack;
     if (answers && config_.ack_idle > Duration()) timers_.set(Timer::idle, now + config_.ack_idle);
     return true;
 }
@@ -96,7 +123,7 @@ bool Link::send_ineligible(TxFrame& out) {
 }
 
 Instant Link::next_deadline() const {
-    return earliest(timers_.next(), transmitter_.next_deadline());
+    return earliest(timers_.next(), slot_deadline(), transmitter_.next_deadline());
 }
 
 }  // namespace wireproof::ue
