@@ -155,6 +155,10 @@ FailureCosts FailureCosts::of(const Line& line, double notice_loss) {
     costs.by_notice = std::min(line.window, 1 + std::ceil(line.loop / line.unit) + line.apart);
     costs.first_timer = units(line.loop + line.timer);
     costs.head_timer = units(line.timer + (line.timer_from_start ? 0 : line.unit));
+    if (line.timer_after_replay) {
+        costs.head_timer =
+            std::min(line.window, costs.by_notice + std::ceil(line.timer / line.unit));
+    }
     costs.notice_loss = notice_loss;
     return costs;
 }

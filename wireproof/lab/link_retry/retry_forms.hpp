@@ -62,6 +62,9 @@ struct FailureCosts {
         double apart = 0;
         /// The timer starts at the beginning of the head of a replay, not at its end.
         bool timer_from_start = false;
+        /// It starts when all units of the replay have left. Then the next replay has all units
+        /// that left meanwhile, too.
+        bool timer_after_replay = false;
     };
     static FailureCosts of(const Line& line, double notice_loss = 0);
 };

@@ -280,7 +280,8 @@ Expected<RetryLink> resolve(const RetrySettings& s) {
     FailureCosts::Line line{.unit = link.unit.bytes(),
                             .loop = static_cast<double>(link.loop),
                             .apart = link.notice_after,
-                            .timer_from_start = link.timer_from_start};
+                            .timer_from_start = link.timer_from_start,
+                            .timer_after_replay = link.timer_after_replay};
     if (link.buffer > 0) line.window = static_cast<double>(link.buffer);
     if (link.timer > 0) line.timer = static_cast<double>(link.timer);
     link.costs = FailureCosts::of(line, notice_loss_of(s, link));

@@ -116,6 +116,7 @@ struct RetryNotice {
 struct RetryLink {
     LineUnit unit;            // bytes; payload is the share of one unit
     std::size_t framing = 0;  // of the overhead: bytes of each frame that no engine writes
+    std::size_t gap = 0;      // the same, but only of each unit: the line is idle
     std::uint64_t loop = 0;
     std::uint64_t timer = 0;
     std::uint32_t buffer = 0;
@@ -128,9 +129,10 @@ struct RetryLink {
     RetryScheme scheme = RetryScheme::one_notice;
     RetryNotice notice;
     NoticeOf notice_of = NoticeOf::bad_unit;
-    bool timer_from_start = false;  // FailureCosts::Line
-    double notice_after = 0;        // units that the notice waits for after the bad one
-    FailureCosts costs;             // resolve() computes them from the rest
+    bool timer_from_start = false;    // FailureCosts::Line
+    bool timer_after_replay = false;  // FailureCosts::Line
+    double notice_after = 0;          // units that the notice waits for after the bad one
+    FailureCosts costs;               // resolve() computes them from the rest
 };
 
 struct RetryPoint {
