@@ -61,6 +61,8 @@ concept LinkAdapter = requires(
     { A::describe(frame) } -> std::same_as<FrameInfo>;
     // Messages that were submitted and are not yet acknowledged. It may not be too small.
     { A::unacknowledged(engine) } -> std::same_as<std::size_t>;
+    // An adapter may also have `bool may_flush(config)`. True: messages may be lost when the link
+    // goes down, and it comes up again by itself. A search then permits that.
     // False: a frame never vanishes from the line. Then a fault that loses a frame damages it.
     { A::may_lose } -> std::convertible_to<bool>;
 

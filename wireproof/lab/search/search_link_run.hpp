@@ -45,7 +45,13 @@ private:
     struct Shared {
         LinkTask task;
         LinkTampering<Engine> tampering;
+        bool may_lose = false;  // messages, when the link goes down
     };
+
+    static bool may_flush(const Config& config) {
+        if constexpr (requires { Adapter::may_flush(config); }) return Adapter::may_flush(config);
+        return false;
+    }
 
     LinkEnd(Engine engine, std::size_t side, std::shared_ptr<const Shared> shared)
         : engine_(std::move(engine)),
@@ -58,6 +64,7 @@ private:
     }
 
     void draw();
+    void deliver(ConstBytes bytes);
     void fail(const char* sentence) {
         if (violation_ == nullptr) violation_ = sentence;
     }
@@ -73,6 +80,7 @@ private:
     std::uint8_t submitted_ = 0;
     std::uint8_t delivered_ = 0;  // messages of the peer that were delivered here
     bool up_ = false;
+    bool went_down_ = false;
     const char* violation_ = nullptr;
 };
 
@@ -80,7 +88,8 @@ template <class Adapter>
 std::array<LinkEnd<Adapter>, 2> LinkEnd<Adapter>::both(const Config& config, const LinkTask& task,
                                                        LinkTampering<Engine> tampering) {
     WIREPROOF_CHECK(task.messages <= LinkTask::messages_max);
-    const auto shared = std::make_shared<const Shared>(Shared{task, std::move(tampering)});
+    const auto shared =
+        std::make_shared<const Shared>(Shared{task, std::move(tampering), may_flush(config)});
     std::array ends{LinkEnd(Engine(Adapter::of_end(config, 1)), 0, shared),
                     LinkEnd(Engine(Adapter::of_end(config, 2)), 1, shared)};
     if (task.start_up) return ends;
@@ -147,16 +156,26 @@ template <class Adapter>
 void LinkEnd<Adapter>::draw() {
     while (const auto delivery = engine_.next_delivery()) {
         if (delivery->what == LinkDelivery::What::up) up_ = true;
-        if (delivery->what == LinkDelivery::What::down) fail("the link went down");
-        if (delivery->what != LinkDelivery::What::message) continue;
-        const std::size_t expected = first_content(1U - side_) + delivered_;
-        const ConstBytes bytes = delivery->bytes;
-        if (bytes.size() != Adapter::search_message ||
-            std::to_integer<std::size_t>(bytes[0]) != expected) {
-            fail("a message was delivered that is not the next one");
+        if (delivery->what == LinkDelivery::What::down) {
+            if (!shared_->may_lose) fail("the link went down");
+            went_down_ = true;
+            up_ = false;
         }
-        ++delivered_;
+        if (delivery->what != LinkDelivery::What::message) continue;
+        deliver(delivery->bytes);
     }
+}
+
+// After the link was down, messages may be missing, but none comes twice or out of order.
+template <class Adapter>
+void LinkEnd<Adapter>::deliver(ConstBytes bytes) {
+    const std::size_t expected = first_content(1U - side_) + delivered_;
+    const std::size_t content = bytes.empty() ? 0 : std::to_integer<std::size_t>(bytes[0]);
+    const bool in_order = content == expected || (went_down_ && content > expected);
+    if (bytes.size() != Adapter::search_message || !in_order) {
+        return fail("a message was delivered that is not the next one");
+    }
+    delivered_ = static_cast<std::uint8_t>(content - first_content(1U - side_) + 1);
 }
 
 template <class Adapter>
@@ -167,6 +186,7 @@ bool LinkEnd<Adapter>::done() const {
 
 template <class Adapter>
 const char* LinkEnd<Adapter>::contradiction(const LinkEnd& a, const LinkEnd& b) {
+    if (a.went_down_ || b.went_down_) return nullptr;
     const auto too_early = [](const LinkEnd& from, const LinkEnd& to) {
         return from.submitted_ > Adapter::unacknowledged(from.engine_) + to.delivered_;
     };
@@ -176,6 +196,7 @@ const char* LinkEnd<Adapter>::contradiction(const LinkEnd& a, const LinkEnd& b) 
 
 template <class Adapter>
 bool LinkEnd<Adapter>::agree(const LinkEnd& a, const LinkEnd& b) {
+    if (a.went_down_ || b.went_down_) return a.up_ && b.up_;
     return a.shared_->task.start_up || (a.delivered_ == b.own() && b.delivered_ == a.own());
 }
 
@@ -187,6 +208,7 @@ Fingerprint::Value LinkEnd<Adapter>::fingerprint() const {
     sink.add(submitted_);
     sink.add(delivered_);
     sink.add(up_);
+    sink.add(went_down_);
     sink.add(violation_ != nullptr);
     return sink.value();
 }
@@ -199,6 +221,7 @@ FrameInfo LinkEnd<Adapter>::describe(ConstBytes frame) const {
 template <class Adapter>
 std::string LinkEnd<Adapter>::news(const LinkEnd& before, const LinkEnd& after) {
     if (after.up_ && !before.up_) return "link up";
+    if (before.up_ && !after.up_) return "link down";
     if (after.delivered_ == before.delivered_) return {};
     return "message " + std::to_string(after.delivered_);
 }
