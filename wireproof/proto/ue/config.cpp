@@ -84,7 +84,7 @@ Config Config::of_datagrams(std::size_t frame_max) {
     config.ctl_spacing = config.ack_spacing = 0;
     config.replay_timer_max = Duration::milliseconds(20);
     config.replay_floor = Duration::milliseconds(2);
-    config.backs_off = true;
+    config.backs_off = config.acks_after_nack = true;
     config.data_age_timer_max = config.pcs_lost_status_timer_max = {};
     config.init_every = Duration::milliseconds(20);
     return config;
@@ -135,6 +135,9 @@ Expected<void> Config::check() const {
     }
     for (const Duration each : {pcs_lost_status_timer_max, data_age_timer_max, ack_idle}) {
         if (each < Duration()) return unexpected("a timer cannot run for less than nothing");
+    }
+    if (backs_off && !acks_after_nack) {
+        return unexpected("replays of one frame need ACKs after a NACK");
     }
     if (init_interval() <= Duration()) return unexpected("two INIT need a distance in time");
     if (poison_pattern == 0) return unexpected("a poison pattern of 0 marks every frame");

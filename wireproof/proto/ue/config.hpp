@@ -76,6 +76,9 @@ struct Config {
     /// For a path that is shared with other traffic: while no ACK comes, the replay timer doubles
     /// and a replay shrinks to its first frame (core/backoff.hpp). Off on a line.
     bool backs_off = false;
+    /// A duplicate that comes after a NACK draws an ACK, too. If the NACK was lost and replays are
+    /// only one frame, the expected frame would never leave again without this ACK.
+    bool acks_after_nack = false;
 
     // The default of SAI is best_effort for both, and no re-initialisation.
     Behavior init_behavior = Behavior::block;

@@ -35,6 +35,7 @@ TEST(UeConfig, SettingsThatCannotWorkAreRefused) {
     refuses("replay timer",
             [](Config& config) { config.replay_floor = Duration::milliseconds(1); });
     refuses("timer", [](Config& config) { config.data_age_timer_max = Duration(-1); });
+    refuses("ACKs after a NACK", [](Config& config) { config.backs_off = true; });
     refuses("INIT", [](Config& config) { config.init_every = {}; });
     refuses("poison", [](Config& config) { config.poison_pattern = 0; });
     refuses("init_data", [](Config& config) { config.init_data_values = 0; });

@@ -125,7 +125,7 @@ RxVerdict Link::on_init(const CtlOs& init) {
         if (age == Age::newer) restart(init.init_data);
         if (age == Age::older) {
             if (transmitter_.runs()) restart(next_life());
-            return RxVerdict::stale;
+            return RxVerdict::refused;
         }
     }
     receiver_.on_init(init);

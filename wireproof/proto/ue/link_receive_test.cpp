@@ -246,6 +246,24 @@ TEST(UeReceive, WithoutTheMendAReplayOfAFullWindowDrawsANack) {
     EXPECT_EQ(pair.leaving(pair.b), Names{"NACK 0"});
 }
 
+// LLR-30: the ACK names the frame before the expected one, so the sender resends that one.
+TEST(UeReceive, ADuplicateAfterANackIsAcknowledgedIfItShould) {
+    for (const bool acks : {false, true}) {
+        Config config = test_config();
+        config.acks_after_nack = acks;
+        Arrivals pair(3, config);
+        pair.arrive(0);
+        pair.arrive(2);
+        EXPECT_EQ(pair.arrive(0), duplicate);  // before the NACK leaves, which says the same
+        EXPECT_EQ(pair.leaving(pair.b), Names{"NACK 1048570"});
+        EXPECT_EQ(pair.arrive(0), duplicate);
+        EXPECT_EQ(pair.arrive(2), out_of_sequence);
+        EXPECT_EQ(pair.leaving(pair.b), acks ? Names{"ACK 1048570"} : Names{});
+        EXPECT_EQ(pair.state(), State::nack_sent);
+        EXPECT_EQ(pair.arrive(1), accepted);
+    }
+}
+
 // LLR-31
 TEST(UeReceive, CountsAGapOnceIfItShould) {
     Config config = test_config();

@@ -377,7 +377,7 @@ TEST(UeLife, ALateInitOfAnOlderLifeChangesNothing) {
     Pair pair;
     pair.submit(1);
     starve(pair);
-    EXPECT_EQ(pair.a.give(pair.now, made({CtlType::init, 1'048'570, 1})), stale);
+    EXPECT_EQ(pair.a.give(pair.now, made({CtlType::init, 1'048'570, 1})), refused);
     EXPECT_FALSE(pair.a.link.up());
     EXPECT_EQ(pair.a.link.receiver().state(), Receiver::State::off);
     EXPECT_EQ(pair.leaving(pair.a), Names{"INIT 1048571"});

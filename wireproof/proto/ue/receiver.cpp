@@ -44,7 +44,9 @@ RxVerdict Receiver::on_frame(std::uint32_t number, FcsVerdict fcs, Stats& stats)
     const bool running = state_ == State::send_acks;
     if (is_duplicate(ahead)) {
         ++stats.rx_duplicate_seq;
-        if (running && config_.mends.duplicates_acknowledged) ack_due_ = true;  // LLR-7
+        // LLR-7, LLR-30. A NACK that is due carries the same number.
+        const bool answers = running || (config_.acks_after_nack && state_ == State::nack_sent);
+        if (answers && config_.mends.duplicates_acknowledged) ack_due_ = true;
         return RxVerdict::duplicate;
     }
     if (running || !config_.missing_once) ++stats.rx_missing_seq;  // LLR-31
