@@ -61,7 +61,7 @@ class ACarryOnAPathThatLosesLongPackets(Case):
         self.assertTrue(report["runs"][0]["complete"], json.dumps(report))
 
     def test_arrives_in_packets_that_are_short_enough(self):
-        for protocol in ("rc", "pcie", "hippi6400"):
+        for protocol in ("rc", "pcie", "hippi6400", "ue-llr"):
             with self.subTest(protocol):
                 ended, report = self.carried(protocol, "--mtu", "900")
                 self.assertEqual((ended.code, ended.err), (0, ""))

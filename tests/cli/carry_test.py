@@ -136,7 +136,7 @@ class AFileArrivesWholeInVirtualTime(Carries):
 
 
 class EveryProtocolCarries(Case):
-    PROTOCOLS = ["sp-am", "pcie", "hippi6400", "flit", "rc"]
+    PROTOCOLS = ["sp-am", "pcie", "hippi6400", "flit", "ue-llr", "rc"]
 
     def carries_all(self, path, *arguments):
         ended, report = self.run_json("carry", path, "--protocol", "all", *arguments)

@@ -14,7 +14,8 @@ NAMES = ["pcie-lost-tlp", "pcie-lost-ack", "pcie-lost-nak", "pcie-lost-last", "p
          "hippi-lost-data", "hippi-lost-ack-null", "hippi-lost-ack-data", "hippi-lost-notice",
          "hippi-lost-last", "flit-lost-payload", "flit-selective", "flit-lost-nop",
          "flit-converted", "flit-lost-ack", "flit-ucie-false-nak", "am-lost-request", "am-lost-reply", "am-lost-bulk-chunk",
-         "am-keepalive"]
+         "am-keepalive", "ue-lost-frame", "ue-damaged-frame", "ue-lost-ack", "ue-lost-nack", "ue-lost-last",
+         "ue-flush"]
 
 SCENARIO = """protocol = "pcie"
 [[traffic]]

@@ -1,10 +1,11 @@
 """Searches as a person, a script or another verb uses them."""
+import os
 import signal
 import unittest
 
 from command import COUNT, MEASURE, TEXT, TRUTH, Case, check_schema, one_object
 
-PROTOCOLS = ("pcie", "hippi6400", "flit", "sp-am")
+PROTOCOLS = ("pcie", "hippi6400", "flit", "ue-llr", "sp-am")
 LIVELOCK = ("hippi6400", "--rule", "literal", "--no-damage", "--no-early-timers")
 
 
@@ -74,6 +75,25 @@ class ASearchSaysWhatItFound(Case):
                          ["null", "null"])
         again = found["path"][found["circle"]:]
         self.assertTrue(again and all(m["end"] == "A" and not m["fault"] for m in again))
+
+    def test_each_defect_of_link_layer_retry_is_refuted_and_drawn(self):
+        for defect in ("half-is-gap", "mute-duplicates", "no-timer", "init-once"):
+            with self.subTest(defect):
+                ended = self.run_command("search", "ue-llr", "--rule", defect, "--out", "found.toml")
+                self.assertEqual((ended.code, ended.err), (1, ""))
+                self.assertIn(f"\ndefect: {defect}\n", ended.out)
+                self.assertIn("\nrefuted: ", ended.out)
+                self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
+                with open(os.path.join(self.folder, "found.toml"), encoding="utf-8") as file:
+                    self.assertIn(f'defect = "{defect}"\n', file.read())
+                ended, ladder = self.run_json("ladder", "found.toml")
+                self.assertEqual((ended.code, ended.err), (0, ""))
+                # With init-once the ladder loses nothing: the flush alone takes the link down.
+                self.assertTrue({"lost", "refused"} & {event["fate"] for event in ladder["events"]})
+                if defect == "init-once":
+                    self.assertEqual(ladder["end"], "idle")
+        ended = self.run_command("search", "ue-llr", "--rule", "none", "--no-timing")
+        self.assertEqual(ended.raw, self.run_command("search", "ue-llr", "--no-timing").raw)
 
     def test_a_wrong_delivery_replays_too(self):
         ended = self.run_command("search", "pcie", "--window", "4", "--modulus", "4",

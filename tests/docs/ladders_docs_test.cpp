@@ -91,6 +91,29 @@ TEST(LaddersPage, HasTheDefaultsOfHippi) {
     EXPECT_EQ(config.duplicates, hippi::Duplicates::status_null);
 }
 
+TEST(LaddersPage, HasTheDefaultsOfUltraEthernet) {
+    const auto protocol = *protocol_of("ue-llr");
+    const auto config = engine<ue::Config>(protocol);
+    const LinkFigures pcie = plain(Protocol::pcie).link;
+    EXPECT_EQ(plain(protocol).link.latency, pcie.latency);
+    EXPECT_EQ(plain(protocol).link.bytes_per_second, pcie.bytes_per_second);
+    expect_row("outstanding_seq_max`, `outstanding_data_max", "(\\d+), (\\d+)",
+               {static_cast<double>(config.outstanding_seq_max),
+                static_cast<double>(config.outstanding_data_max)});
+    expect_row("replay_timer_max_ns", "(\\d+)", {nanoseconds(config.replay_timer_max)});
+    expect_row("replay_ct_max", "(\\d+)", {static_cast<double>(config.replay_ct_max)});
+    expect_row("data_age_timer_max_ns", "(\\d+ \\d+)", {nanoseconds(config.data_age_timer_max)});
+    expect_row("ctl_spacing`, `ack_spacing", "(\\d+), (\\d+)",
+               {static_cast<double>(config.ctl_spacing), static_cast<double>(config.ack_spacing)});
+    expect_row("init_every_ns`, `ack_idle_ns", "(\\d+), (\\d+)",
+               {nanoseconds(config.init_every), nanoseconds(config.ack_idle)});
+    expect_row("first_number`, `payload_max", "(\\d+), (\\d+)",
+               {static_cast<double>(config.first_number), static_cast<double>(config.payload_max)});
+    page().expect_figures("`modulus` is 2 to 1 048 576, (\\d+ \\d+ \\d+) by default",
+                          {static_cast<double>(config.modulus)});
+    EXPECT_TRUE(config.re_init_on_flush && config.restarts_both_ways && !config.nack_counts);
+}
+
 TEST(LaddersPage, HasTheDefaultsOfSpAm) {
     const auto sp2 = engine<am::Config>(Protocol::sp_am);
     const auto ethernet = engine<am::Config>(Protocol::sp_am, "preset = \"ethernet\"");

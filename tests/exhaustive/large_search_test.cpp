@@ -1,4 +1,4 @@
-// Searches of both links with windows of 3 and 4: millions of states. The searches of SP AM are
+// Searches of the links with windows of 3 and 4: millions of states. The searches of SP AM are
 // smaller (am_search_test.cpp).
 #include "tests/exhaustive/search_report.hpp"
 
@@ -30,6 +30,22 @@ TEST(HippiSearch, IsSafeAndLiveWithWindowFour) {
     expect_holds("window 4 of 9, 2 in flight", all_known);
     HippiSearch last_known(HippiAdapter::search_config(4, 5), {.messages = 8}, {});
     expect_holds("window 4 of 5, 2 in flight", last_known);
+}
+
+// LLR-3, LLR-36: the largest window of 8 numbers.
+TEST(UeSearch, IsSafeAndLiveWithWindowFour) {
+    UeSearch two_in_flight(UeAdapter::search_config(4, 8), {.messages = 11}, {});
+    expect_holds("UE, window 4 of 8, 2 in flight", two_in_flight);
+    UeSearch three_in_flight(UeAdapter::search_config(4, 8), {.messages = 9}, {.in_flight = 3});
+    expect_holds("UE, window 4 of 8, 3 in flight", three_in_flight);
+}
+
+// LLR-17, LLR-28
+TEST(UeSearch, IsSafeAndLiveThroughFlushesBothWays) {
+    ue::Config config = UeAdapter::search_config(2, 4);
+    config.replay_ct_max = 1;
+    UeSearch search(config, {.messages = 3, .both_ways = true}, {.faults = 4});
+    expect_holds("UE, flushes after 1 replay both ways, window 2 of 4, 4 faults", search);
 }
 
 }  // namespace

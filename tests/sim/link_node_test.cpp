@@ -5,6 +5,7 @@
 #include "wireproof/proto/flit/link.hpp"
 #include "wireproof/proto/hippi/link.hpp"
 #include "wireproof/proto/pcie/link.hpp"
+#include "wireproof/proto/ue/link.hpp"
 #include "wireproof/sim/network.hpp"
 #include "wireproof/sim/run.hpp"
 #include "wireproof/wire/sequenced/sequenced_wire.hpp"
@@ -12,7 +13,8 @@
 namespace wireproof::link {
 namespace {
 
-enum class Protocol : std::uint8_t { pcie, hippi, flit };
+// ue_patient never flushes, as over datagrams.
+enum class Protocol : std::uint8_t { pcie, hippi, flit, ue, ue_patient };
 
 constexpr std::size_t long_frame = 1000;
 
@@ -90,6 +92,12 @@ private:
         if (protocol == Protocol::flit) {
             return AnyLink(flit::Link(flit::Config::of_datagrams(frame_max)));
         }
+        if (protocol == Protocol::ue || protocol == Protocol::ue_patient) {
+            ue::Config ue = ue::Config::of_datagrams(frame_max);
+            ue.first_init_data = static_cast<std::uint16_t>(mix64(seed + 5) + node);
+            if (protocol == Protocol::ue) ue.replay_ct_max = 3;
+            return AnyLink(ue::Link(ue));
+        }
         hippi::Config hippi = hippi::Config::of_datagrams();
         hippi.seed = mix64(seed + 5) + node;
         hippi.retries_max = 3;
@@ -126,6 +134,8 @@ std::string name_of(Protocol protocol) {
         case Protocol::pcie: return "pcie";
         case Protocol::hippi: return "hippi6400";
         case Protocol::flit: return "flit";
+        case Protocol::ue:
+        case Protocol::ue_patient: return "ue";
     }
     return "";
 }
@@ -134,7 +144,7 @@ class LinkNode : public testing::TestWithParam<Protocol> {};
 
 constexpr Duration minute = Duration::milliseconds(60'000);
 
-// PCIE-39, HIPPI-37: repeated and reordered datagrams cost only time.
+// PCIE-39, HIPPI-37, LLR-30: repeated and reordered datagrams cost only time.
 TEST_P(LinkNode, CarriesMessagesBothWaysOverAWireThatDoesEverything) {
     World world(GetParam(), {.loss = 0.03, .bit_error = 1e-6, .duplicate = 0.03, .reorder = 0.03},
                 11);
@@ -151,7 +161,8 @@ TEST_P(LinkNode, CarriesMessagesBothWaysOverAWireThatDoesEverything) {
     }
 }
 
-// The wire is cut until HIPPI resets its link and the others retrain. No message is lost.
+// The wire is cut until HIPPI resets its link, Ultra Ethernet flushes (LLR-17) and the others
+// retrain. No message is lost.
 TEST_P(LinkNode, AResetLosesNothing) {
     World world(GetParam(), {.loss = 0.01}, 12);
     for (int i = 0; i < 40; ++i) world.send(0, 20'000);
@@ -214,8 +225,10 @@ TEST_P(LinkNode, APeerThatBeganAnewIsReported) {
 // link ends and reports the size of the frame. HIPPI and flits can put fewer frames into a
 // datagram.
 TEST_P(LinkNode, OnAPathThatLosesLongFramesATransferEndsOrAdapts) {
+    // A flush would forget for how long there was no answer.
+    const Protocol protocol = GetParam() == Protocol::ue ? Protocol::ue_patient : GetParam();
     for (const bool both_ways : {false, true}) {
-        World world(GetParam(), {}, 16);
+        World world(protocol, {}, 16);
         world.node(0).set_awaiting(true);
         world.node(1).set_awaiting(true);
         world.send(0, 10);
@@ -257,7 +270,8 @@ TEST_P(LinkNode, OnAPathThatLosesLongFramesATransferEndsOrAdapts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Links, LinkNode,
-                         testing::Values(Protocol::pcie, Protocol::hippi, Protocol::flit),
+                         testing::Values(Protocol::pcie, Protocol::hippi, Protocol::flit,
+                                         Protocol::ue),
                          [](const auto& link) { return name_of(link.param); });
 
 }  // namespace

@@ -8,11 +8,12 @@
 #include "wireproof/lab/engines/flit.hpp"
 #include "wireproof/lab/engines/hippi.hpp"
 #include "wireproof/lab/engines/pcie.hpp"
+#include "wireproof/lab/engines/ue.hpp"
 
 namespace wireproof::lab {
 
 /// In the order in which the command names them.
-using LinkEngines = TypeList<PcieAdapter, HippiAdapter, FlitAdapter>;
+using LinkEngines = TypeList<PcieAdapter, HippiAdapter, FlitAdapter, UeAdapter>;
 
 /// A protocol of sweeps: an engine, and which of its protocols.
 struct LinkSweep {

@@ -236,12 +236,14 @@ TEST(Ladder, AmLostBulkChunk) {
 }
 
 TEST(Ladder, EveryBuiltInScenarioIsWhatItsFileIsCalledAndDeliversAll) {
-    EXPECT_GE(built_in_scenarios().size(), 14U);
+    EXPECT_GE(built_in_scenarios().size(), 20U);
     for (const BuiltIn& one : built_in_scenarios()) {
         const Ladder ladder = run_built_in(one.name);
         EXPECT_NE(ladder.title, "") << one.name;
         const auto& [a, b] = *ladder.counts;
-        EXPECT_GE(b.delivered, a.asked) << one.name;
+        // A flush loses what was sent before it.
+        const std::uint64_t lost = one.name == "ue-flush" ? 2 : 0;
+        EXPECT_GE(b.delivered + lost, a.asked) << one.name;
         EXPECT_GE(a.delivered, b.asked) << one.name;
     }
 }

@@ -51,6 +51,12 @@ TEST(RetryPresets, OthersAreAsTheirSourcesSay) {
     EXPECT_EQ(sp2.timer, 20'000U);
     EXPECT_EQ(preset("ethernet-llr-800g-500m").settings.loop, 500'000U + 2'048);
     EXPECT_TRUE(preset("ethernet-llr-100g-5m").link_layer_retry);
+    // 400 ns at 100 bytes a ns, and half of 400 bytes.
+    EXPECT_EQ(preset("ue-llr-800g-40m").settings.loop, 40'000U + 200);
+    EXPECT_EQ(preset("ue-llr-800g-40m").bytes_per_second, 100e9);
+    EXPECT_TRUE(preset("ue-llr-800g-40m").link_layer_retry);
+    // Three loops of 400 ns and 500 ns, at 25 bytes a ns.
+    EXPECT_EQ(preset("slingshot-llr-200g-40m").settings.timer, 1'700U * 25);
 }
 
 TEST(RetryPresets, LeaveTheLineAsItIs) {
