@@ -103,12 +103,16 @@ private:
         }
     }
 
-    // Flips one bit. The check of each link finds this, or its correction repairs it.
+    // Flips one bit. The check of each link finds this, or its correction repairs it. Where no check
+    // covers it, the line has to mark the frame.
     void damage(std::size_t from, std::size_t bit) {
         if (ways_[from].empty()) return;
         Frame& frame = ways_[from].front();
         if (frame.bytes.empty() || frame.integrity != Integrity::check) return;
         bit %= 8 * frame.bytes.size();
+        if constexpr (requires { Link::is_checked(ConstBytes(), bit); }) {
+            if (!Link::is_checked(frame.bytes, bit / 8)) frame.integrity = Integrity::damaged;
+        }
         frame.bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
         arrive(from);
     }
