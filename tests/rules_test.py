@@ -19,7 +19,7 @@ import typing
 
 # The letters at the begin of the rule ids of each protocol.
 LETTERS = {"am": ["AM"], "pcie": ["PCIE"], "hippi": ["HIPPI"], "flit": ["FLIT", "UCIE"], "ue": ["LLR"],
-           "ib": ["UC", "RC"]}
+           "cxl": ["CXL"], "ib": ["UC", "RC"]}
 RULE = re.compile(r"^\* \*\*([A-Z]+)-(\d+)\*\*: (.+(?:\n  .+)*)", re.M)
 TEST = re.compile(r"^TEST(?:_P|_F)?\((\w+),\s*(\w+)\)|^TYPED_TEST\((\w+),\s*(\w+)\)", re.M)
 COMMENT = re.compile(r"//.*$", re.M)
