@@ -163,6 +163,31 @@ FailureCosts FailureCosts::of(const Line& line, double notice_loss) {
     return costs;
 }
 
+// The receiver's timer starts when the notice leaves. If the notice is lost, the sender goes on,
+// but a full window stops it. If the announcement is lost, the replay was in vain, and the sender
+// goes on after it. Each further loss costs the same again.
+FailureCosts FailureCosts::of_announced(const Line& line, double announcing, double notice_loss,
+                                        double announcement_loss) {
+    const double wait = std::ceil(line.timer / line.unit);
+    const double fresh = 1 + std::ceil(line.loop / line.unit);
+    FailureCosts costs;
+    costs.by_notice = std::min(line.window, fresh) + announcing;
+    const double no_notice = std::min(line.window, fresh + wait) + announcing;
+    const double no_announcement =
+        costs.by_notice + announcing + std::min(line.window, std::max(wait - announcing, 0.0));
+    const double only_announcement = (1 - notice_loss) * announcement_loss;
+    costs.notice_loss = notice_loss + only_announcement;
+    if (costs.notice_loss == 0 || costs.notice_loss >= 1) {
+        costs.first_timer = costs.head_timer = no_notice;
+        return costs;
+    }
+    const double extra = (notice_loss * (no_notice - costs.by_notice) +
+                          only_announcement * (no_announcement - costs.by_notice)) /
+                         costs.notice_loss;
+    costs.first_timer = costs.head_timer = costs.by_notice + extra / (1 - costs.notice_loss);
+    return costs;
+}
+
 double resend_ratio(RetryScheme scheme, double unit_error, const FailureCosts& costs) {
     if (scheme == RetryScheme::stored_notice) {
         return unit_error == 0 ? 0 : StoredCycle(costs, unit_error).ratio();

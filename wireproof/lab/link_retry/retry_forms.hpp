@@ -67,6 +67,12 @@ struct FailureCosts {
         bool timer_after_replay = false;
     };
     static FailureCosts of(const Line& line, double notice_loss = 0);
+
+    /// The same for a link whose replays are announced by `announcing` frames as long as a unit,
+    /// and whose receiver asks again after its timer. `announcement_loss`: the probability that one
+    /// of these frames is bad.
+    static FailureCosts of_announced(const Line& line, double announcing, double notice_loss,
+                                     double announcement_loss);
 };
 
 /// Mean number of units sent in vain for each delivered one (S - 1). `unit_error` is below 1.

@@ -284,7 +284,13 @@ Expected<RetryLink> resolve(const RetrySettings& s) {
                             .timer_after_replay = link.timer_after_replay};
     if (link.buffer > 0) line.window = static_cast<double>(link.buffer);
     if (link.timer > 0) line.timer = static_cast<double>(link.timer);
-    link.costs = FailureCosts::of(line, notice_loss_of(s, link));
+    const double notice_loss = notice_loss_of(s, link);
+    if (link.announcing > 0) {
+        const double bad = unit_error(s.bit_error, link.announcing * link.unit.bytes());
+        link.costs = FailureCosts::of_announced(line, link.announcing, notice_loss, bad);
+    } else {
+        link.costs = FailureCosts::of(line, notice_loss);
+    }
     link.costs.notice_of = link.notice_of;
     return link;
 }

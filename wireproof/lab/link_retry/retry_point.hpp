@@ -129,6 +129,9 @@ struct RetryLink {
     RetryScheme scheme = RetryScheme::one_notice;
     RetryNotice notice;
     NoticeOf notice_of = NoticeOf::bad_unit;
+    // Frames of the sender, as long as a unit, that announce each replay. All must arrive. If they
+    // do not, or if the notice does not, the receiver's timer sends another notice.
+    std::uint32_t announcing = 0;
     bool timer_from_start = false;    // FailureCosts::Line
     bool timer_after_replay = false;  // FailureCosts::Line
     double notice_after = 0;          // units that the notice waits for after the bad one

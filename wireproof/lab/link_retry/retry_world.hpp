@@ -94,6 +94,9 @@ public:
         const LinkStats receiver = ends_[1].stats();
         counts[RetryCount::accepted] = accepted_;
         counts[RetryCount::timeouts] = sender.timeouts;
+        if constexpr (requires { End::receiver_times_out; }) {
+            counts[RetryCount::timeouts] += receiver.timeouts;
+        }
         counts[RetryCount::replays] = sender.replays;
         counts[RetryCount::acks] = receiver.acks;
         counts[RetryCount::naks] = receiver.naks;
@@ -132,8 +135,10 @@ private:
             const RxVerdict verdict = engine.on_frame(now_, frame.received());
             const std::uint64_t messages = draw(engine);
             if (trace_ != nullptr) note_received(node, frame, verdict);
-            if (node == 1 && frame.unit) {
-                if constexpr (End::order == RetryOrder::stored) {
+            if (node == 1) {
+                if (!frame.unit) {
+                    if (is_in_vain(frame)) ++wasted_;
+                } else if constexpr (End::order == RetryOrder::stored) {
                     judge_stored(messages, latencies);
                 } else {
                     judge(frame, verdict, latencies);
@@ -235,6 +240,13 @@ private:
         count_wasted();
         accepted_ += messages;
         for (std::uint64_t i = 0; i < messages; ++i) settle(settled_, latencies);
+    }
+
+    static bool is_in_vain(const Frame& frame) {
+        if constexpr (requires { End::is_in_vain(frame.bytes()); }) {
+            return End::is_in_vain(frame.bytes());
+        }
+        return false;
     }
 
     std::uint64_t index_of(const Frame& frame) const {
