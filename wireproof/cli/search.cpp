@@ -218,7 +218,7 @@ private:
     lab::SearchSetting setting() const {
         lab::SearchSetting setting;
         setting.in_flight = in_flight;
-        if (is_am()) setting.faults = 2;
+        setting.faults = is_am() ? 2 : lab::search_faults(chosen());
         if (faults_given->count() > 0) setting.faults = faults;
         setting.damage = damage;
         setting.repeat = duplicates.value_or(is_am());
@@ -369,9 +369,9 @@ std::string rules_text() {
 }
 
 void add_faults(CLI::App& verb, SearchVerb& search) {
-    search.faults_given =
-        verb.add_option("--faults", search.faults, "in all, early timers too (sp-am: 2; else any)")
-            ->type_name("N");
+    search.faults_given = verb.add_option("--faults", search.faults,
+                                          "early timers too (sp-am: 2; cxl-llr: 3; else any)")
+                              ->type_name("N");
     accept_whole(*search.faults_given, 0, 100);
     const auto flag = [&verb](const char* names, auto& value, const char* what) {
         verb.add_flag_function(

@@ -49,6 +49,13 @@ std::size_t search_message(Protocol protocol) {
                          []<class Adapter>() -> std::size_t { return Adapter::search_message; });
 }
 
+std::optional<std::uint32_t> search_faults(Protocol protocol) {
+    return visit_adapter(protocol, []<class Adapter>() -> std::optional<std::uint32_t> {
+        if constexpr (requires { Adapter::search_faults; }) return Adapter::search_faults;
+        return std::nullopt;
+    });
+}
+
 std::unique_ptr<AnyLinkSearch> make_link_search(const Scenario::Engine& engine,
                                                 const LinkTask& task,
                                                 const SearchSetting& setting) {

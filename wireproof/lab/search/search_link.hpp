@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,8 @@ std::string_view search_rules_are_of(Protocol protocol);
 Scenario::Engine search_engine(Protocol protocol, std::uint32_t window, std::uint32_t modulus,
                                std::size_t rule);
 std::size_t search_message(Protocol protocol);  // bytes
+/// The usual limit of faults, for an engine whose states are too many without one.
+std::optional<std::uint32_t> search_faults(Protocol protocol);
 std::unique_ptr<AnyLinkSearch> make_link_search(const Scenario::Engine& engine,
                                                 const LinkTask& task, const SearchSetting& setting);
 /// The lines of the table [engine] in a scenario with this link engine. `hasty`: its timer expires
