@@ -136,7 +136,7 @@ class AFileArrivesWholeInVirtualTime(Carries):
 
 
 class EveryProtocolCarries(Case):
-    PROTOCOLS = ["sp-am", "pcie", "hippi6400", "flit", "ue-llr", "rc"]
+    PROTOCOLS = ["sp-am", "pcie", "hippi6400", "flit", "ue-llr", "cxl-llr", "rc"]
 
     def carries_all(self, path, *arguments):
         ended, report = self.run_json("carry", path, "--protocol", "all", *arguments)
@@ -189,7 +189,8 @@ class EveryProtocolCarries(Case):
             self.assertEqual(run["frames"]["resent"], 0, run)
             # At most one timeout, for the reason given in the test above.
             self.assertLessEqual(run["timeouts"], 1 if run["protocol"] == "sp-am" else 0, run)
-            self.assertGreater(run["etr"], 0.7)
+            # A flit of CXL has 60 bytes of 68, and its segments are short.
+            self.assertGreater(run["etr"], 0.6 if run["protocol"] == "cxl-llr" else 0.7)
 
     def test_and_the_same_seed_gives_the_same_figures(self):
         path = self.file(200_000)

@@ -72,7 +72,7 @@ class TheTableOfSearchesHasTheStatesThatAreFound(Case):
 
     def test_each_row(self):
         rows = list(self.rows())
-        self.assertEqual(len(rows), 17)
+        self.assertEqual(len(rows), 20)
         for options, (window, modulus, states) in rows:
             with self.subTest(options):
                 ended = self.run_command("search", "--json", *options)

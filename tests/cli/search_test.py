@@ -5,7 +5,7 @@ import unittest
 
 from command import COUNT, MEASURE, TEXT, TRUTH, Case, check_schema, one_object
 
-PROTOCOLS = ("pcie", "hippi6400", "flit", "ue-llr", "sp-am")
+PROTOCOLS = ("pcie", "hippi6400", "flit", "ue-llr", "cxl-llr", "sp-am")
 LIVELOCK = ("hippi6400", "--rule", "literal", "--no-damage", "--no-early-timers")
 
 
@@ -18,6 +18,19 @@ class ASearchSaysWhatItFound(Case):
                 self.assertRegex(ended.out, r"\n\d+ states \(\d+ of an end\), \d+ edges in \d")
                 self.assertIn("\nholds: ", ended.out)
                 self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
+
+    def test_each_rule_that_cxl_lacks_is_refuted_and_its_file_replays(self):
+        for rule, ladder_says in (("fill-buffer", ""), ("any-answer", "is not what was sent"), ("no-ack-timer", "")):
+            with self.subTest(rule):
+                ended = self.run_command("search", "cxl-llr", "--window", "3", "--messages", "9", "--rule", rule,
+                                         "--out", "found.toml")
+                self.assertEqual((ended.code, ended.err), (1, ""))
+                self.assertIn("\nrefuted: ", ended.out)
+                ended = self.run_command("ladder", "found.toml")
+                if ladder_says:
+                    self.expect_failure(ended, 1, ladder_says)
+                else:
+                    self.assertEqual((ended.code, ended.err), (0, ""))
 
     def test_the_json_says_the_same(self):
         ended, found = self.run_json("search", "pcie", "--window", "1", "--faults", "2")

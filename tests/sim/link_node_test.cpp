@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "wireproof/front/link/node.hpp"
+#include "wireproof/proto/cxl/link.hpp"
 #include "wireproof/proto/flit/link.hpp"
 #include "wireproof/proto/hippi/link.hpp"
 #include "wireproof/proto/pcie/link.hpp"
@@ -14,7 +15,12 @@ namespace wireproof::link {
 namespace {
 
 // ue_patient never flushes, as over datagrams.
-enum class Protocol : std::uint8_t { pcie, hippi, flit, ue, ue_patient };
+enum class Protocol : std::uint8_t { pcie, hippi, flit, ue, ue_patient, cxl };
+
+// The engine must know of each frame that is missing.
+constexpr bool counts_frames(Protocol protocol) {
+    return protocol == Protocol::flit || protocol == Protocol::cxl;
+}
 
 constexpr std::size_t long_frame = 1000;
 
@@ -98,6 +104,11 @@ private:
             if (protocol == Protocol::ue) ue.replay_ct_max = 3;
             return AnyLink(ue::Link(ue));
         }
+        if (protocol == Protocol::cxl) {
+            cxl::Config cxl = cxl::Config::of_datagrams();
+            cxl.max_num_retry = 2;
+            return AnyLink(cxl::Link(cxl));
+        }
         hippi::Config hippi = hippi::Config::of_datagrams();
         hippi.seed = mix64(seed + 5) + node;
         hippi.retries_max = 3;
@@ -106,12 +117,11 @@ private:
 
     std::unique_ptr<Node> make(Protocol protocol, std::size_t node, std::uint64_t seed) {
         const PeerId peer{static_cast<std::uint16_t>(1 - node)};
-        SequencedWire<host::AnyWire> wire(
-            host::AnyWire(std::ref(network_.wire(node))),
-            {.link = 9,
-             .peer = peer,
-             .seed = mix64(seed) + node,
-             .missing_max = protocol == Protocol::flit ? 65'536U : 0U});
+        SequencedWire<host::AnyWire> wire(host::AnyWire(std::ref(network_.wire(node))),
+                                          {.link = 9,
+                                           .peer = peer,
+                                           .seed = mix64(seed) + node,
+                                           .missing_max = counts_frames(protocol) ? 65'536U : 0U});
         AnyLink link = make_link(protocol, node, seed, wire.capabilities().frame_max);
         Node::Config config;
         config.peer_timeout = Duration::milliseconds(2'000);
@@ -136,6 +146,7 @@ std::string name_of(Protocol protocol) {
         case Protocol::flit: return "flit";
         case Protocol::ue:
         case Protocol::ue_patient: return "ue";
+        case Protocol::cxl: return "cxl";
     }
     return "";
 }
@@ -222,7 +233,7 @@ TEST_P(LinkNode, APeerThatBeganAnewIsReported) {
 }
 
 // The MTU of the path is smaller than both ends know. A TLP is one frame and cannot be cut, so the
-// link ends and reports the size of the frame. HIPPI and flits can put fewer frames into a
+// link ends and reports the size of the frame. HIPPI, CXL and flits can put fewer frames into a
 // datagram.
 TEST_P(LinkNode, OnAPathThatLosesLongFramesATransferEndsOrAdapts) {
     // A flush would forget for how long there was no answer.
@@ -252,8 +263,8 @@ TEST_P(LinkNode, OnAPathThatLosesLongFramesATransferEndsOrAdapts) {
         const std::uint64_t frames = world.network().totals().frames - before;
         if (GetParam() != Protocol::pcie) {
             world.expect_all();
-            // Many units or flits are in a datagram. HIPPI sends each window of about 5 kB in long
-            // datagrams first, without success, and then in short ones.
+            // They send each window of about 5 kB in long datagrams first, without success, and
+            // then in short ones.
             EXPECT_LT(frames, 3'000U);
             EXPECT_LE(world.node(0).engine().stats().timeouts, 100U);
             continue;
@@ -271,7 +282,7 @@ TEST_P(LinkNode, OnAPathThatLosesLongFramesATransferEndsOrAdapts) {
 
 INSTANTIATE_TEST_SUITE_P(Links, LinkNode,
                          testing::Values(Protocol::pcie, Protocol::hippi, Protocol::flit,
-                                         Protocol::ue),
+                                         Protocol::ue, Protocol::cxl),
                          [](const auto& link) { return name_of(link.param); });
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "wireproof/base/type_list.hpp"
+#include "wireproof/lab/engines/cxl.hpp"
 #include "wireproof/lab/engines/flit.hpp"
 #include "wireproof/lab/engines/hippi.hpp"
 #include "wireproof/lab/engines/pcie.hpp"
@@ -13,7 +14,7 @@
 namespace wireproof::lab {
 
 /// In the order in which the command names them.
-using LinkEngines = TypeList<PcieAdapter, HippiAdapter, FlitAdapter, UeAdapter>;
+using LinkEngines = TypeList<PcieAdapter, HippiAdapter, FlitAdapter, UeAdapter, CxlAdapter>;
 
 /// A protocol of sweeps: an engine, and which of its protocols.
 struct LinkSweep {

@@ -425,6 +425,8 @@ at_ns = 700
 )" + noise;
             // Links guarantee nothing on a wire that repeats and reorders.
             if (protocol == "sp-am") text += "duplicate = 0.1\nreorder = 0.2\n";
+            // A request and an answer of CXL have six frames each, and all must arrive.
+            text += "[stop]\nframes = 10_000\n";
             const Ladder ladder = run_text(text);
             ASSERT_EQ(ladder.end, LadderEnd::idle) << protocol << " " << seed;
             EXPECT_EQ(ladder.wrong, "") << protocol << " " << seed;

@@ -146,7 +146,8 @@ TEST(ScenarioFile, EveryTableIsReadAsStrictly) {
     const std::string good = std::string(pcie) + traffic;
     EXPECT_EQ(complaint_about(""), "f.toml:1:1: the file needs the key \"protocol\"");
     EXPECT_EQ(complaint_about("protocol = \"tcp\"\n"),
-              "f.toml:1:12: \"protocol\" must be \"pcie\", \"hippi6400\", \"flit\", \"ue-llr\" or "
+              "f.toml:1:12: \"protocol\" must be \"pcie\", \"hippi6400\", \"flit\", \"ue-llr\", "
+              "\"cxl-llr\" or "
               "\"sp-am\", not \"tcp\"");
     EXPECT_EQ(complaint_about("link = 3\nprotocoll = \"pcie\"\n"),
               "f.toml:2:1: unknown key \"protocoll\" in the file");
