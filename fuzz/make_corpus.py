@@ -54,6 +54,9 @@ def link_corpus():
             "tlp": "fb0005600080010000000f" + "00" * 8 + "deadbeef" + "00" * 8 + "fd",
             "ue_ack": "4b01003846000000", "ue_init": "4b03000016efbe00",
             "ue_frame": "fb170384555555d5" + "02" + "00" * 5 + "02" + "00" * 5 + "88b50005" + "00" * 50,
+            "cxl_idle": "d2d2" + "0100000001" + "00" * 59 + "41c3",
+            "cxl_request": "d2d2" + "0100000011000000" + "0500010000000000" + "00" * 48 + "8fbe",
+            "cxl_message": "d2d2" + "083c0000" + "a5" * 60 + "0000", "cxl_training": "bc03010143fcfefe",
             "micropacket": "00" * 40, "datagram": "5101" + "01" * 40,
             "flit": "11" * 9 + "00" * 226 + "09" + "4801" + "00" * 4 + "5a" * 14,
             "ucie_flit": "4211" + "a0a1" + "00" * 61 + "02" + "7777",
@@ -131,7 +134,7 @@ def drive_link_corpus():
     reset = bytes([0, 5, 1, 7, 1, 1, 1, 3, 9, 11])
     forged = bytes([7, 2, 8]) + bytes.fromhex("5c0000002afbbcfd") + bytes([1, 3, 6, 22])
     # The place of the engine in the list of links: bit 0, then bits 6 and 7.
-    for engine, place in (("pcie", 0), ("hippi", 1), ("flit", 64), ("ue", 65)):
+    for engine, place in (("pcie", 0), ("hippi", 1), ("flit", 64), ("ue", 65), ("cxl", 128)):
         for shape, choice in (("plain", 0), ("small", 16), ("credits", 32), ("forged", 8)):
             for name, turns in (("clean", clean), ("lossy", lossy), ("reset", reset),
                                 ("strange", forged)):

@@ -6,6 +6,7 @@
 //   is_checked(frame, at)       optional: a check of the link covers this byte of a frame.
 #pragma once
 
+#include "fuzz/links/cxl.hpp"
 #include "fuzz/links/flit.hpp"
 #include "fuzz/links/hippi.hpp"
 #include "fuzz/links/pcie.hpp"
@@ -17,6 +18,6 @@ namespace wireproof::fuzz {
 
 /// At most 8. An input of drive_link selects one by its place, in the bits 0, 6 and 7 of its first
 /// byte. So new ones come last.
-using Links = TypeList<PcieLink, HippiLink, FlitLink, UeLink>;
+using Links = TypeList<PcieLink, HippiLink, FlitLink, UeLink, CxlLink>;
 
 }  // namespace wireproof::fuzz
