@@ -42,7 +42,7 @@ class ACarryOnAPathThatLosesLongPackets(Case):
         return ended, one_object(ended)
 
     def test_ends_with_the_size_of_the_packet_that_is_never_answered(self):
-        for protocol, size in (("sp-am", 1500), ("rc", 1068), ("pcie", 1498)):
+        for protocol, size in (("sp-am", 1500), ("rc", 1068), ("pcie", 1498), ("ue-llr", 1500)):
             with self.subTest(protocol):
                 ended, report = self.carried(protocol)
                 self.expect_failure(ended, 1, "was not carried", f"a packet of {size} bytes",
