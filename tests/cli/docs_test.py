@@ -41,7 +41,7 @@ class TheExamplesOfTheDocumentsAreWhatIsPrinted(Case):
 
     def test_of_searches(self):
         shown = [block for block in indented_blocks(page("search.md")) if block.startswith("$ wireproof search ")]
-        self.assertEqual(len(shown), 2)
+        self.assertEqual(len(shown), 3)
         for block in shown:
             command, _, expected = block.partition("\n")
             with self.subTest(command):
@@ -72,7 +72,7 @@ class TheTableOfSearchesHasTheStatesThatAreFound(Case):
 
     def test_each_row(self):
         rows = list(self.rows())
-        self.assertEqual(len(rows), 20)
+        self.assertEqual(len(rows), 25)
         for options, (window, modulus, states) in rows:
             with self.subTest(options):
                 ended = self.run_command("search", "--json", *options)

@@ -64,7 +64,7 @@ class TheKernelsReasonIsTold(InANamespace):
 
 
     def test_by_carry_with_every_protocol(self):
-        for protocol in ("sp-am", "rc", "uc", "pcie", "hippi6400", "ue-llr", "cxl-llr"):
+        for protocol in ("sp-am", "rc", "uc", "pcie", "hippi6400", "flit", "ue-llr", "cxl-llr"):
             with self.subTest(protocol):
                 ended = self.run_there(CLOSED + 'exec "$@"', WIREPROOF, "carry", self.file(1000),
                                        "--protocol", protocol, "--peer-timeout", "0.5")
@@ -78,7 +78,7 @@ class APathTakesShorterPacketsThanWeSend(InANamespace):
         return ended, one_object(ended)
 
     def test_where_they_may_be_cut_up_all_arrives(self):
-        for protocol in ("sp-am", "pcie", "hippi6400", "ue-llr", "cxl-llr"):
+        for protocol in ("sp-am", "pcie", "hippi6400", "flit", "ue-llr", "cxl-llr"):
             with self.subTest(protocol):
                 ended, report = self.carried(protocol)
                 self.assertEqual((ended.code, ended.err), (0, ""))
