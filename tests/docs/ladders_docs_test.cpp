@@ -49,10 +49,40 @@ TEST(LaddersPage, HasTheDefaultsOfTheLinks) {
 TEST(LaddersPage, HasTheDefaultsOfEveryEngine) {
     const auto pcie = engine<pcie::Config>(Protocol::pcie);
     const auto hippi = engine<hippi::Config>(Protocol::hippi6400);
+    const auto flit = engine<flit::Config>(*protocol_of("flit"));
     const auto am = engine<am::Config>(Protocol::sp_am);
-    expect_row("modulus", "(\\d+), even; (\\d+); (\\d+ \\d+)",
+    expect_row("modulus", "(\\d+), even; (\\d+); (\\d+), odd; (\\d+ \\d+)",
                {static_cast<double>(pcie.modulus), static_cast<double>(hippi.modulus),
-                static_cast<double>(am.modulus)});
+                static_cast<double>(flit.modulus), static_cast<double>(am.modulus)});
+}
+
+TEST(LaddersPage, HasTheDefaultsOfFlits) {
+    const auto plain = engine<flit::Config>(*protocol_of("flit"));
+    const auto selective = engine<flit::Config>(*protocol_of("flit"), "selective = true");
+    const auto ucie = engine<flit::Config>(*protocol_of("flit"), "format = \"ucie_68\"");
+    const auto expect_both = [](const char* key, double one, double other) {
+        expect_row(key, "(\\d+); (\\d+)", {one, other});
+    };
+    expect_both("outstanding", plain.outstanding, ucie.outstanding);
+    expect_both("explicit_after_jump", plain.explicit_after_jump, selective.explicit_after_jump);
+    expect_both("timeout_flits", plain.timeout_flits, ucie.timeout_flits);
+    expect_both("trailing_nops", plain.trailing_nops, ucie.trailing_nops);
+    expect_row("store_flits", "(\\d+)", {static_cast<double>(plain.store_flits)});
+    page().expect_figures(
+        "\\| `modulus`, `first_number` \\| (\\d+), (\\d+); (\\d+), (\\d+) \\|",
+        {static_cast<double>(plain.modulus), static_cast<double>(plain.first_number),
+         static_cast<double>(ucie.modulus), static_cast<double>(ucie.first_number)});
+    page().expect_figures(
+        "\\| `explicit_run`, `nak_run` \\| (\\d+), (\\d+); (\\d+), (\\d+) \\|",
+        {static_cast<double>(plain.explicit_run), static_cast<double>(plain.nak_run),
+         static_cast<double>(ucie.explicit_run), static_cast<double>(ucie.nak_run)});
+    page().expect_figures(
+        "\\| `replay_num_limit`, `retrain_ns` \\| (\\d+), (\\d+) \\|",
+        {static_cast<double>(plain.replay_num_limit), nanoseconds(plain.retrain_time)});
+    EXPECT_TRUE(plain.withdraws);
+    EXPECT_FALSE(ucie.withdraws);
+    // The loop and 5 flits: there and back, 200 ns and a flit of 256 ns each.
+    EXPECT_EQ(plain.nak_ignore, 4U + 5U);
 }
 
 TEST(LaddersPage, HasTheDefaultsOfPcie) {

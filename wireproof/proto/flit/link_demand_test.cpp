@@ -157,6 +157,7 @@ TEST(FlitDemand, TheIgnoreWindowEndsByTime) {
     EXPECT_EQ(pair.leaving(pair.a), Names{});
     pair.wait();
     EXPECT_EQ(pair.now, Instant() + config.flit_time * 50);
+    EXPECT_GT(pair.a.link.next_deadline(), pair.now);
     pair.a.give(pair.now, naks[2]);
     EXPECT_EQ(pair.a.link.stats().replays, 2U);
 }
