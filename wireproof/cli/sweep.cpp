@@ -23,6 +23,7 @@
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
+#include "wireproof/cli/sweep_advice.hpp"
 #include "wireproof/cli/sweep_lines.hpp"
 #include "wireproof/cli/timing.hpp"
 #include "wireproof/cli/verbs.hpp"
@@ -38,6 +39,7 @@ Examples:
   wireproof sweep --protocol pcie --ber 1e-15 --packets 1e15 --json
   wireproof sweep --protocol hippi6400 --ber 1e-6 --relative-error 0.01
   wireproof sweep --preset pcie-gen5-x16 --ber 1e-12
+  wireproof sweep --advise --rate 800g --length 500m --ber 1e-8
   wireproof sweep --paper
   wireproof sweep grid.toml --csv grid.csv   keeps grid.results, goes on from it
   wireproof sweep grid.toml --html grid.html curves, a ladder and a table
@@ -79,7 +81,11 @@ struct SweepVerb {
     bool merge = false;
     bool no_jump = false;
     bool paper = false;
+    bool advise = false;
+    std::string rate;
+    std::string length;
     bool json = false;
+    CLI::Option* payload_given = nullptr;
     CLI::Option* relative_error = nullptr;
     CLI::Option* chosen_seed = nullptr;
     std::vector<const CLI::Option*> of_a_point;
@@ -88,8 +94,9 @@ struct SweepVerb {
 
     OptionRules rules;
 
-    bool of_file() const { return !file.empty() && !paper && !line.lists_presets(); }
-    bool of_a_point_alone() const { return file.empty() && !paper && !line.lists_presets(); }
+    bool of_points() const { return !paper && !advise && !line.lists_presets(); }
+    bool of_file() const { return !file.empty() && of_points(); }
+    bool of_a_point_alone() const { return file.empty() && of_points(); }
 
     void check(const CLI::App& verb) {
         rules.check(verb);
@@ -98,8 +105,8 @@ struct SweepVerb {
                         [](const CLI::Option* option) { return option->count() > 0; });
         if (of_a_point_alone() && !has_a_point) {
             refuse_usage(
-                "sweep needs a FILE, an option of a point such as --protocol or --ber, --paper or "
-                "--presets");
+                "sweep needs a FILE, an option of a point such as --protocol or --ber, --advise, "
+                "--paper or --presets");
         }
         line.take_preset(settings, protocol);
         settings.protocol = lab::retry_protocol(protocol).value();
@@ -114,6 +121,7 @@ struct SweepVerb {
             return 0;
         }
         catch_interrupts();
+        if (advise) return run_advice();
         // The processes of an explicit --shard do not know each other, whatever started them.
         farm::Farm farm = farm_of("sweep", shard.empty());
         if (!farm.is_rank_0()) return help(farm, help_with_sweep);
@@ -244,6 +252,15 @@ struct SweepVerb {
         return lab::sweep_point(settings, *point);
     }
 
+    int run_advice() const {
+        const lab::AdviceLine of{.bytes_per_second = parse_rate(rate).value() / 8,
+                                 .metres = parse_length(length).value(),
+                                 .bit_error = settings.bit_error,
+                                 .payload = payload_given->count() > 0 ? settings.payload : 0};
+        print_result(advice_for(of, plan, json));
+        return 0;
+    }
+
     int run_paper() const {
         OutputFile page(html);
         SweepPaper result;
@@ -266,7 +283,9 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
     lab::RetrySettings& s = sweep.settings;
     const auto whole = [&verb](const char* name, auto& value, const char* what,
                                std::uint64_t most) {
-        accept_whole(*verb.add_option(name, value, what)->type_name("N"), 1, most);
+        CLI::Option* const option = verb.add_option(name, value, what)->type_name("N");
+        accept_whole(*option, 1, most);
+        return option;
     };
     std::vector<std::string> names(lab::retry_protocol_names.begin(),
                                    lab::retry_protocol_names.end());
@@ -276,13 +295,13 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
     accept_range(*verb.add_option("--ber", s.bit_error, "bit error rate, both ways: 0, or 1e-17 up")
                       ->type_name("P"),
                  0, 0.1);
-    whole("--payload", s.payload, "bytes of a message (4096)", 65536);
+    sweep.payload_given = whole("--payload", s.payload, "bytes of a message (4096)", 65536);
     accept_whole(*verb.add_option("--loop", s.loop,
                                   "bytes from a bad unit's end until the first\n"
                                   "resent one may start (2000)")
                       ->type_name("N"),
                  0, 100'000'000);
-    whole("--buffer", s.buffer, "units that may be unacknowledged", 2047);
+    whole("--buffer", s.buffer, "units that may be unacknowledged", 524'288);
     whole("--ack-every", s.ack_every, "units for each ack", 1024);
     whole("--timer", s.timer, "bytes after which silence is a failure", 10'000'000'000);
     accept_range(*verb.add_option("--notice-loss", s.notice_loss, "lose a notice")->type_name("P"),
@@ -312,11 +331,42 @@ void add_points(CLI::App& verb, SweepVerb& sweep) {
     sweep.rules.apply(
         {shard, merge}, [&sweep] { return sweep.of_file(); }, "a sweep FILE");
     for (const CLI::Option* option : sweep.of_a_point) {
-        if (option->get_name() == "--presets") continue;
+        const std::string name = option->get_name();
+        if (name == "--presets") continue;
+        if (name == "--ber" || name == "--payload") {
+            sweep.rules.applies(
+                option, [&sweep] { return sweep.of_a_point_alone() || sweep.advise; },
+                "a single point or --advise, not FILE, --paper or --presets");
+            continue;
+        }
         sweep.rules.applies(
             option, [&sweep] { return sweep.of_a_point_alone(); },
-            "a single point, not FILE, --paper or --presets");
+            "a single point, not FILE, --advise, --paper or --presets");
     }
+}
+
+void add_advice(CLI::App& verb, SweepVerb& sweep) {
+    CLI::Option* const rate =
+        verb.add_option("--rate", sweep.rate, "of the line in bits per second, such as 800g")
+            ->type_name("R")
+            ->check([](const std::string& text) {
+                return parse_rate(text) ? "" : text + " is no rate such as 800g or 1.6t";
+            });
+    CLI::Option* const length =
+        verb.add_option("--length", sweep.length, "of the cable, such as 500m or 2km")
+            ->type_name("L")
+            ->check([](const std::string& text) {
+                return parse_length(text) ? "" : text + " is no length such as 500m or 2km";
+            });
+    CLI::Option* const advise =
+        verb.add_flag("--advise", sweep.advise,
+                      "the smallest buffer and timer for such a line, with\n"
+                      "this --ber")
+            ->needs(rate)
+            ->needs(length);
+    rate->needs(advise);
+    length->needs(advise);
+    for (const char* other : {"FILE", "--presets"}) advise->excludes(verb.get_option(other));
 }
 
 void add_effort(CLI::App& verb, SweepVerb& sweep) {
@@ -346,7 +396,7 @@ void add_effort(CLI::App& verb, SweepVerb& sweep) {
     sweep.rules.apply(
         {packets, sweep.relative_error, no_jump, point_seconds},
         [&sweep] { return sweep.of_file() || sweep.of_a_point_alone(); },
-        "points, not --paper or --presets");
+        "points, not --advise, --paper or --presets");
     sweep.rules.apply(
         {sweep.chosen_seed, no_timing}, [&sweep] { return !sweep.line.lists_presets(); },
         "a simulation, not --presets");
@@ -370,9 +420,10 @@ void add_output(CLI::App& verb, SweepVerb& sweep) {
     sweep.rules.writes(html, sweep.html);
     sweep.rules.writes(svg, sweep.svg);
     const auto points = [&sweep] { return sweep.of_file() || sweep.of_a_point_alone(); };
-    sweep.rules.apply({csv, svg}, points, "points, not --paper or --presets");
+    sweep.rules.apply({csv, svg}, points, "points, not --advise, --paper or --presets");
     sweep.rules.applies(
-        html, [&sweep] { return !sweep.line.lists_presets(); }, "a simulation, not --presets");
+        html, [&sweep] { return !sweep.line.lists_presets() && !sweep.advise; },
+        "a simulation of points or --paper");
     sweep.rules.applies(
         ladder_point, [&sweep, points] { return points() && !sweep.html.empty(); },
         "--html, and not --paper");
@@ -385,7 +436,9 @@ void add_sweep(CLI::App& app, Run& run) {
     CLI::App* verb = app.add_subcommand("sweep", "what retry costs a link, down to 1e-15 a bit");
     add_points(*verb, *sweep);
     add_effort(*verb, *sweep);
-    verb->add_flag("--paper", sweep->paper, "section 5 of the comparison paper, put right");
+    add_advice(*verb, *sweep);
+    verb->add_flag("--paper", sweep->paper, "section 5 of the comparison paper, put right")
+        ->excludes(verb->get_option("--advise"));
     add_output(*verb, *sweep);
     verb->add_flag("--json", sweep->json, "print one JSON object (schema wireproof.sweep/1)");
     verb->footer(sweep_footer());

@@ -14,22 +14,6 @@
 namespace wireproof::lab {
 namespace {
 
-enum class Sweep : std::size_t { standard, selective, ucie };
-
-constexpr std::uint32_t retry_window = 511;
-constexpr std::uint32_t ucie_window = 127;
-// The ignore window is longer than the loop by so many flits (FLIT-21).
-constexpr std::int64_t ignore_beyond_loop = 5;
-
-flit::Config config_of(std::size_t sweep) {
-    switch (static_cast<Sweep>(sweep)) {
-        case Sweep::selective: return flit::Config::pcie6_selective();
-        case Sweep::ucie: return flit::Config::ucie_256();
-        case Sweep::standard: break;
-    }
-    return flit::Config::pcie6();
-}
-
 std::size_t flits_of_message(const RetrySettings& s, const flit::Config& config) {
     return (s.payload + config.message_max() - 1) / config.message_max();
 }
@@ -66,7 +50,7 @@ template <RetryOrder taken>
 FlitEnd<taken> build_end(const RetrySettings& s, std::size_t sweep, const RetryLink& link,
                          const RetryMemory& memory) {
     const auto unit = static_cast<std::uint64_t>(link.unit.bytes());
-    flit::Config config = config_of(sweep);
+    flit::Config config = FlitAdapter::config_of(sweep);
     const std::size_t part =
         (s.payload + flits_of_message(s, config) - 1) / flits_of_message(s, config);
     config.continuous = config.starts_up = false;
@@ -88,21 +72,6 @@ FlitEnd<taken> build_end(const RetrySettings& s, std::size_t sweep, const RetryL
     return {flit::Link(config), ConstBytes(memory.source).first(part), period};
 }
 
-RetryPreset preset_of(std::string_view name, std::string_view protocol, double bytes_per_second) {
-    constexpr double loop_seconds = 100e-9;
-    RetryPreset preset;
-    preset.name = name;
-    preset.bytes_per_second = bytes_per_second;
-    preset.settings.protocol = *retry_protocol(protocol);
-    preset.settings.payload = 235;
-    preset.settings.loop = static_cast<std::uint64_t>(bytes_per_second * loop_seconds);
-    preset.what =
-        "flits of 256 bytes, full messages; a loop of 100 ns (recalled from published talks on "
-        "flit "
-        "mode); the Nak-ignore window is the loop and 5 flits (ours)";
-    return preset;
-}
-
 // The keys of the corrections in a scenario, and whether the configuration has each.
 struct Mend {
     const char* key;
@@ -117,6 +86,21 @@ constexpr std::array<Mend, 5> mends = {{
 }};
 
 }  // namespace
+
+flit::Config FlitAdapter::config_of(std::size_t sweep) {
+    switch (static_cast<Sweep>(sweep)) {
+        case Sweep::selective: return Config::pcie6_selective();
+        case Sweep::cxl: return Config::cxl3();
+        case Sweep::ucie_256: return Config::ucie_256();
+        case Sweep::ucie_68: return Config::ucie_68();
+        case Sweep::standard: break;
+    }
+    return Config::pcie6();
+}
+
+std::uint32_t FlitAdapter::buffer_max(std::size_t sweep) {
+    return config_of(sweep).modulus / 2;
+}
 
 flit::Config FlitAdapter::with_fitting_window(Config config) {
     config.outstanding = std::min(config.outstanding, std::max(config.modulus, 3U) / 2);
@@ -141,8 +125,10 @@ flit::Config FlitAdapter::for_link(const LinkFigures& link) {
     config.start_explicit = config.start_acks = 1;
     config.flit_time = std::max(link.time_of(flit::flit_max), Duration(1));
     const Duration loop = (link.latency + config.flit_time) * 2;
-    config.nak_ignore = static_cast<std::uint32_t>(std::min<std::int64_t>(
-        loop.picoseconds() / config.flit_time.picoseconds() + 1 + ignore_beyond_loop, 1'000'000));
+    config.nak_ignore = static_cast<std::uint32_t>(
+        std::min<std::int64_t>(loop.picoseconds() / config.flit_time.picoseconds() + 1 +
+                                   static_cast<std::int64_t>(ignore_beyond_loop),
+                               1'000'000));
     return config;
 }
 
@@ -256,18 +242,17 @@ void FlitAdapter::fit(RetrySettings& s, std::size_t) {
 }
 
 void FlitAdapter::fill_in(const RetrySettings& s, std::size_t sweep, RetryLink& link) {
-    const flit::Config config = config_of(sweep);
+    const flit::Config config = FlitAdapter::config_of(sweep);
     const auto size = static_cast<double>(flit::Shape::of(config.format).size);
     const double payload = s.payload / static_cast<double>(flits_of_message(s, config));
     link.unit = {payload, size - payload};
     const auto unit = static_cast<std::uint64_t>(size);
-    const bool ucie = static_cast<Sweep>(sweep) == Sweep::ucie;
     if (link.ack_every == 0) link.ack_every = 1;
-    if (link.buffer == 0) link.buffer = ucie ? ucie_window : retry_window;
-    if (link.timer == 0)
-        link.timer = ((s.loop + unit - 1) / unit + std::uint64_t{ignore_beyond_loop}) * unit;
+    if (link.buffer == 0) link.buffer = buffer_max(sweep);
+    if (link.timer == 0) link.timer = ((s.loop + unit - 1) / unit + ignore_beyond_loop) * unit;
     link.line = UnitLineTerms{.unit = unit};
-    if (ucie) {  // UCIE-9: no code, and a CRC of 16 bits
+    if (Sweep(sweep) == Sweep::ucie_256 || Sweep(sweep) == Sweep::ucie_68) {
+        // UCIE-9: no code, and a CRC of 16 bits
         link.line->groups = 0;
         link.line->check_bits = 16;
     }
@@ -280,8 +265,7 @@ void FlitAdapter::fill_in(const RetrySettings& s, std::size_t sweep, RetryLink& 
 Expected<void> FlitAdapter::check(const RetrySettings& s, std::size_t sweep,
                                   const RetryLink& link) {
     const std::string called(sweeps[sweep]);
-    const std::uint32_t window =
-        static_cast<Sweep>(sweep) == Sweep::ucie ? ucie_window : retry_window;
+    const std::uint32_t window = buffer_max(sweep);
     if (link.buffer > window) {
         return unexpected("replay buffer of " + called + " is 1 to " + std::to_string(window));
     }
@@ -310,12 +294,6 @@ Expected<RetryPoint> FlitAdapter::run_point(const RetrySettings& s, std::size_t 
         s, plan, link, [&](const auto&, const auto&, const RetryMemory& memory, int) {
             return build(s, sweep, link, memory);
         });
-}
-
-void FlitAdapter::add_presets(std::vector<RetryPreset>& presets) {
-    presets.push_back(preset_of("flit-gen6-x16", "flit", 128e9));
-    presets.push_back(preset_of("flit-gen7-x16", "flit", 256e9));
-    presets.push_back(preset_of("flit-gen6-x16-selective", "flit-selective", 128e9));
 }
 
 Expected<AnyLink> FlitAdapter::over_datagrams(std::size_t frame_max, std::uint64_t) {

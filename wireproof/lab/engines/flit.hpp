@@ -48,13 +48,27 @@ struct FlitAdapter {
     static std::unique_ptr<AnyLinkSearch> make_search(const Config& config, const LinkTask& task,
                                                       const SearchSetting& setting);
 
-    static constexpr std::array<std::string_view, 3> sweeps = {"flit", "flit-selective", "ucie"};
+    static constexpr std::array<std::string_view, 5> sweeps = {"flit", "flit-selective", "flit-cxl",
+                                                               "ucie", "ucie-68"};
+    enum class Sweep : std::size_t { standard, selective, cxl, ucie_256, ucie_68 };
     static void fit(RetrySettings& s, std::size_t sweep);
     static void fill_in(const RetrySettings& s, std::size_t sweep, RetryLink& link);
     static Expected<void> check(const RetrySettings& s, std::size_t sweep, const RetryLink& link);
     static Expected<RetryPoint> run_point(const RetrySettings& s, std::size_t sweep,
                                           const RetryPlan& plan, const RetryLink& link);
     static void add_presets(std::vector<RetryPreset>& presets);
+
+    // Advice (retry_advice.hpp).
+    static bool advises(std::size_t sweep) { return sweep <= std::size_t(Sweep::selective); }
+    static RetrySettings on_line(const AdviceLine& line, std::size_t sweep);
+    static std::uint32_t buffer_max(std::size_t sweep);
+    static std::uint64_t timer_least(const RetrySettings& s, const RetryLink& link);
+    static std::vector<AdvisedLimit> limits(const Advice& advice, const AdviceLine& line);
+
+    /// The engine of a protocol of sweeps, with the settings of its specification.
+    static Config config_of(std::size_t sweep);
+    /// FLIT-21: the ignore window is longer than the loop by so many flits.
+    static constexpr std::uint64_t ignore_beyond_loop = 5;
 
     /// The wire tells each missing flit, because the receiver counts. A gap that no carry has.
     static constexpr std::uint32_t missing_max = 65'536;

@@ -25,6 +25,9 @@ class AnyLink;
 namespace wireproof::lab {
 
 // Adapters only name these types in their headers, so that a header stays small.
+struct Advice;
+struct AdvisedLimit;
+struct AdviceLine;
 struct Ladder;
 struct LinkTask;
 struct RetryLink;

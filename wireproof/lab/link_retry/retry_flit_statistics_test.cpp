@@ -106,7 +106,7 @@ TEST(RetryFlit, CorrectionMakesErrorsRare) {
 
 // The line back and the second direction change nothing that matters while errors are rare.
 TEST(RetryFlit, BothWaysLoadedNothingIsLostAndTheCostIsAlike) {
-    for (const std::string_view sweep : {"flit", "flit-selective", "ucie"}) {
+    for (const std::string_view sweep : {"flit", "flit-selective", "flit-cxl", "ucie", "ucie-68"}) {
         RetrySettings settings = with_flit_error(flits(sweep, 12'800), 1e-3);
         settings.clean_back = false;
         settings.loaded_back = true;

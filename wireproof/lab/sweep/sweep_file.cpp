@@ -124,7 +124,7 @@ void read_grid(Section& grid, Axes& axes) {
     read_rates(grid, axes.bit_errors);
     read_wholes(grid, "payload", axes.payloads, 1, 65536);
     read_wholes(grid, "loop", axes.loops, 0, 100'000'000);
-    read_wholes(grid, "buffer", axes.buffers, 1, 2047);
+    read_wholes(grid, "buffer", axes.buffers, 1, 524'288);
     read_wholes(grid, "ack_every", axes.acks, 1, 1024);
     read_wholes(grid, "timer", axes.timers, 1, 10'000'000'000);
     read_wholes(grid, "burst_bits", axes.burst_bits, 1, 256);
