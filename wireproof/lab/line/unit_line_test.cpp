@@ -65,6 +65,8 @@ TEST(UnitLine, ABurstOfUpTo17BitsAloneNeverFails) {
 TEST(UnitLine, TheEndOfTheUnitEndsABurst) {
     const UnitEvent last{.byte = 255, .touched = 4};
     EXPECT_EQ(unrepaired_groups(flit, {&last, 1}), 0U);
+    const UnitEvent last_symbol{.byte = 245, .touched = 4};  // the next byte of its lane is 261
+    EXPECT_EQ(unrepaired_groups(flit, {&last_symbol, 1}), 0U);
     const UnitEvent early{.byte = 0, .touched = 4};
     EXPECT_EQ(unrepaired_groups(flit, {&early, 1}), 1U);
 }
