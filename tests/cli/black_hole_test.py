@@ -56,14 +56,14 @@ class ACarryOnAPathThatLosesLongPackets(Case):
                 self.assertIn(run["timeouts"], range(16, 60))
 
     def test_arrives_where_packets_can_be_made_shorter(self):
-        for protocol in ("hippi6400", "flit"):
+        for protocol in ("hippi6400", "flit", "cxl-llr"):
             with self.subTest(protocol):
                 ended, report = self.carried(protocol)
                 self.assertEqual((ended.code, ended.err), (0, ""))
                 self.assertTrue(report["runs"][0]["complete"], json.dumps(report))
 
     def test_arrives_in_packets_that_are_short_enough(self):
-        for protocol in ("rc", "pcie", "hippi6400", "flit", "ue-llr"):
+        for protocol in ("rc", "pcie", "hippi6400", "flit", "ue-llr", "cxl-llr"):
             with self.subTest(protocol):
                 ended, report = self.carried(protocol, "--mtu", "900")
                 self.assertEqual((ended.code, ended.err), (0, ""))

@@ -13,7 +13,8 @@ Link::Link(const Config& config)
       training_(config),
       backoff_(config.backs_off),
       timeout_(config),
-      probe_(config) {}
+      probe_(config),
+      pause_(config) {}
 
 Link::State Link::state() const {
     if (down_) return State::down;
@@ -131,6 +132,7 @@ void Link::free_buffers(Instant now, std::uint32_t acks) {
         return;
     }
     backoff_.answered(acks);
+    mind_pause(now);
     probe_.stop();
     after_flit(now);
 }
@@ -180,9 +182,21 @@ void Link::after_lrsm(Instant now) {
     }
 }
 
+// What is sent at once becomes less.
+void Link::retransmits(Instant now) {
+    backoff_.retransmits(now);
+    mind_pause(now);
+}
+
+void Link::mind_pause(Instant now) {
+    if (!replay_pauses()) return pause_.stop();
+    if (pause_.running()) return;
+    pause_.start(now, config_.probe_after);
+}
+
 void Link::on_timeout(Instant now) {
     ++stats_.timeouts;
-    backoff_.retransmits(now);
+    retransmits(now);
     local_.on_timeout();
     after_lrsm(now);
 }
@@ -202,12 +216,16 @@ std::optional<LinkDelivery> Link::next_delivery() {
 void Link::on_deadline(Instant now) {
     if (training_.deadline() <= now) {
         training_.on_deadline(now);
-        if (training_.owes() && !training_.fresh()) backoff_.retransmits(now);
+        if (training_.owes() && !training_.fresh()) retransmits(now);
     }
     receiver_.on_deadline(now);
     if (probe_.on_deadline(now)) {
         idle_due_ = true;
-        backoff_.retransmits(now);
+        retransmits(now);
+    }
+    if (pause_.on_deadline(now)) {
+        sender_.begin_burst();
+        burst_max_ *= 2;
     }
     if (timeout_.on_deadline(now)) on_timeout(now);
 }
@@ -237,6 +255,7 @@ void Link::clear_retry() {
     idle_due_ = frame_due_ = false;
     timeout_.stop();
     probe_.stop();
+    pause_.stop();
 }
 
 void Link::go_down() {
@@ -259,7 +278,7 @@ void Link::start_up(Instant now) {
 Instant Link::next_deadline() const {
     if (down_) return never;
     return earliest(training_.deadline(), receiver_.deadline(), probe_.deadline(),
-                    timeout_.deadline());
+                    timeout_.deadline(), pause_.deadline());
 }
 
 void Link::fingerprint(Instant now, Fingerprint& sink) const {
@@ -271,6 +290,11 @@ void Link::fingerprint(Instant now, Fingerprint& sink) const {
     backoff_.fingerprint(sink);
     timeout_.fingerprint(now, sink);
     probe_.fingerprint(now, sink);
+    pause_.fingerprint(now, sink);
+    if (config_.backs_off) {
+        sink.add(sender_.replaying() ? sender_.burst() : 0);
+        sink.add(sender_.replaying() ? burst_max_ : 0);
+    }
     for (const bool each : {down_, ready_, init_sent_, idle_due_, frame_due_}) sink.add(each);
     sink.add(frames_in_);
     sink.add(sequence_);

@@ -88,6 +88,10 @@ private:
     void write(FlitData flit, TxFrame& out) const;
     void after_flit(Instant now);
     bool message_may_leave() const;
+    bool replay_pauses() const;
+    void retransmits(Instant now);
+    void mind_pause(Instant now);
+    bool no_new_flit() const;
 
     Config config_;
     LocalRetry local_;
@@ -98,6 +102,8 @@ private:
     Backoff backoff_;
     FlitTimer timeout_;  // of LRSM
     FlitTimer probe_;
+    FlitTimer pause_;                             // of a replay, if this end backs off
+    std::size_t burst_max_ = Backoff::unlimited;  // flits of a replay before a pause
 
     bool down_ = false;
     bool ready_ = false;           // the peer's INIT.Param has arrived

@@ -265,6 +265,40 @@ TEST(CxlProbe, EachFlitThatLeavesMakesTheProbeWait) {
     EXPECT_EQ(pair.a.link.stats().idles, 1U) << "the one at the start";
 }
 
+// A path that loses each burst of more than a few flits: replays shrink until one gets through.
+TEST(CxlProbe, AReplayOfAnEndThatBacksOffShrinksToOneFlitAndPauses) {
+    Config config = test_config();
+    config.backs_off = true;
+    Pair pair(config);
+    pair.submit(8);
+    pair.leaving(pair.a);
+    for (int i = 0; i < 2; ++i) {  // the probe and all replays are lost
+        pair.b.damage(pair.now);
+        pair.carry(pair.b, pair.a);
+        pair.leaving(pair.a);
+        while (pair.b.link.lrsm().state() != LocalRetry::State::llrreq) {
+            pair.pass_to(pair.b.link.next_deadline());
+            pair.leaving(pair.a);
+        }
+    }
+    pair.carry(pair.b, pair.a);
+    Names expected = sequence("RETRY.Ack 23");
+    expected.push_back("data");
+    EXPECT_EQ(pair.carry(pair.a, pair.b), expected);
+    EXPECT_EQ(pair.b.got.size(), 1U);
+    EXPECT_TRUE(pair.a.link.sender().replaying());
+    EXPECT_TRUE(pair.a.link.quiet());
+    EXPECT_NE(pair.a.link.next_deadline(), never) << "it goes on even without an answer";
+    const std::uint64_t before = pair.a.link.stats().resent;
+    for (int i = 0; i < 20 && pair.a.link.stats().resent == before; ++i) {
+        pair.pass_to(pair.a.link.next_deadline());
+        pair.carry(pair.a, pair.b);
+    }
+    EXPECT_EQ(pair.a.link.stats().resent, before + 2) << "twice as many after a pause";
+    pair.finish();
+    pair.expect_all();
+}
+
 TEST(CxlProbe, AnEndThatBacksOffDoublesItsWaits) {
     Config config = test_config();
     config.backs_off = true;

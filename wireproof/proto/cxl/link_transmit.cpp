@@ -9,8 +9,11 @@ namespace wireproof::cxl {
 bool Link::poll_transmit(Instant now, TxFrame& out) {
     if (down_) return false;
     if (training_.running() || training_.owes()) return send_training(now, out);
-    const bool sent = send_sequence(now, out) || send_replay(now, out) || send_init(out) ||
-                      send_llcrd(now, out) || send_message(now, out) || send_idle(out);
+    bool sent = send_sequence(now, out) || send_replay(now, out);
+    if (!sent && !sender_.replaying()) {
+        sent = send_init(out) || send_llcrd(now, out) || send_message(now, out);
+    }
+    sent = sent || send_idle(out);
     if (!sent) return false;
     receiver_.count_flit();
     if (timeout_.count()) on_timeout(now);
@@ -25,8 +28,12 @@ bool Link::quiet() const {
         return training_.silent() || !(training_.owes() || config_.continuous);
     }
     return !config_.continuous && sequence_ == Sequence::none && !remote_.must_answer() &&
-           !local_.must_request() && !sender_.replaying() && !idle_due_ && !frame_due_ &&
-           (init_sent_ || !sender_.may_store(false)) &&
+           !local_.must_request() && !idle_due_ && !frame_due_ &&
+           (sender_.replaying() ? replay_pauses() : no_new_flit());
+}
+
+bool Link::no_new_flit() const {
+    return (init_sent_ || !sender_.may_store(false)) &&
            (receiver_.forced_acks() == 0 || !sender_.may_store(true)) && !message_may_leave();
 }
 
@@ -79,6 +86,8 @@ void Link::end_sequence(Instant now, TxFrame& out) {
                            .num_free_buf = sender_.num_free_buf()};
         write(ack.encode(), out);
         sender_.replay_from(remote_.eseq());
+        burst_max_ = backoff_.window();
+        pause_.stop();
         remote_.on_ack_sent();
         ++stats_.retry_acks;
         if (!empty) ++stats_.replays;
@@ -86,14 +95,23 @@ void Link::end_sequence(Instant now, TxFrame& out) {
     sequence_ = Sequence::none;
 }
 
+// A path that loses each large burst of datagrams gets smaller ones. No new flit may leave in a
+// replay, also none with acknowledgements. So a replay only pauses, and does not wait for the peer,
+// which may wait likewise. After each pause the burst doubles: if it is lost, the peer asks again.
+bool Link::replay_pauses() const {
+    return !config_.continuous && sender_.replaying() &&
+           sender_.burst() >= std::max(burst_max_, backoff_.window());
+}
+
 bool Link::send_replay(Instant now, TxFrame& out) {
-    if (!sender_.replaying()) return false;
+    if (!sender_.replaying() || replay_pauses()) return false;
     if (sender_.at_oldest()) {
-        backoff_.retransmits(now);
+        retransmits(now);
         backoff_.oldest_left(flit_size);
     }
     write(sender_.resend(), out);
     out.mark_resent();
+    mind_pause(now);
     ++stats_.numbered;
     ++stats_.resent;
     return true;
@@ -121,7 +139,8 @@ bool Link::send_llcrd(Instant now, TxFrame& out) {
 }
 
 bool Link::message_may_leave() const {
-    return ready_ && init_sent_ && sender_.has_message() && sender_.may_store(receiver_.has_ak());
+    return ready_ && init_sent_ && sender_.has_message() &&
+           sender_.news_outstanding() < backoff_.window() && sender_.may_store(receiver_.has_ak());
 }
 
 bool Link::send_message(Instant now, TxFrame& out) {

@@ -16,7 +16,7 @@ Sender::Sender(const Config& config)
 
 void Sender::reset() {
     waiting_.clear();
-    oldest_ = wr_ptr_ = rd_ptr_ = FlitNumber(first_number_);
+    oldest_ = wr_ptr_ = rd_ptr_ = burst_ = FlitNumber(first_number_);
     used_ = news_ = 0;
 }
 
@@ -69,6 +69,10 @@ bool Sender::on_acks(std::uint32_t count) {
 
 bool Sender::can_replay_from(std::uint32_t eseq) const {
     return circle_.holds(eseq) && circle_.steps_after(wr_ptr_, FlitNumber(eseq)) <= used_;
+}
+
+std::uint32_t Sender::burst() const {
+    return std::min(circle_.steps_after(rd_ptr_, burst_), circle_.steps_after(rd_ptr_, oldest_));
 }
 
 FlitData Sender::resend() {

@@ -39,9 +39,13 @@ public:
 
     /// Whether the peer can expect this number.
     bool can_replay_from(std::uint32_t eseq) const;
-    void replay_from(std::uint32_t eseq) { rd_ptr_ = FlitNumber(eseq); }
+    void replay_from(std::uint32_t eseq) { burst_ = rd_ptr_ = FlitNumber(eseq); }
     void stop_replay() { rd_ptr_ = wr_ptr_; }
     bool replaying() const { return rd_ptr_ != wr_ptr_; }
+    /// Flits of the replay that have left since it began or since the last call of begin_burst(),
+    /// and that are not acknowledged.
+    std::uint32_t burst() const;
+    void begin_burst() { burst_ = rd_ptr_; }
     bool at_oldest() const { return replaying() && rd_ptr_ == oldest_; }
     /// The flit at RdPtr, as it first left (CXL-11).
     FlitData resend();
@@ -71,6 +75,7 @@ private:
     FlitNumber oldest_;
     FlitNumber wr_ptr_;
     FlitNumber rd_ptr_;
+    FlitNumber burst_;
     std::uint32_t used_ = 0;
     std::uint32_t news_ = 0;
 };
