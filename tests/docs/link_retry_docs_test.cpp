@@ -211,8 +211,8 @@ TEST(LinkRetryPage, HasTheFiguresOfThePresets) {
          (near.nanoseconds(static_cast<double>(near.settings.loop)) - near.nanoseconds(80)) / 80});
     const RetryPreset& ethernet = *retry_preset("ethernet-llr-100g-5m");
     page().expect_figures(
-        "and an ordered set's (\\d+) bytes",
-        {static_cast<double>(ethernet.settings.loop) - ethernet.bytes_per_second * 50e-9});
+        "and half of the (\\d+) bytes between two ordered sets",
+        {2 * (static_cast<double>(ethernet.settings.loop) - ethernet.bytes_per_second * 50e-9)});
 }
 
 // The test checks the relative error only, because the time is a measurement of one machine.

@@ -222,11 +222,11 @@ Expected<RetryPoint> CxlAdapter::run_point(const RetrySettings& s, std::size_t,
 }
 
 void CxlAdapter::add_presets(std::vector<RetryPreset>& presets) {
-    for (const std::uint32_t width : {4U, 8U, 16U}) {
+    for (const std::uint32_t width : {8U, 16U}) {
         constexpr double bytes_per_lane = 4e9;
         constexpr double loop_seconds = 100e-9;
         RetryPreset preset;
-        preset.name = "cxl-gen5-x" + std::to_string(width);
+        preset.name = "cxl2-x" + std::to_string(width);
         preset.settings.protocol = *retry_protocol("cxl-llr");
         preset.settings.payload = cxl::message_room;
         preset.bytes_per_second = bytes_per_lane * width;

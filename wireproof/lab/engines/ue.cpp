@@ -8,14 +8,13 @@
 #include "wireproof/lab/engines/scenario_lines.hpp"
 #include "wireproof/lab/ladder/ladder_run.hpp"
 #include "wireproof/lab/link_retry/retry_engines.hpp"
-#include "wireproof/lab/link_retry/retry_presets.hpp"
 #include "wireproof/lab/search/search_link_run.hpp"
 #include "wireproof/proto/ue/link.hpp"
 
 namespace wireproof::lab {
 namespace {
 
-constexpr std::uint32_t window_max = ue::Config::numbers / 2;
+constexpr std::uint32_t window_max = UeAdapter::buffer_max(0);
 constexpr std::uint32_t ack_spacing = 2048;  // bytes; the default of ue::Config
 
 /// The end of a point.
@@ -76,28 +75,6 @@ UeEnd build_end(const RetrySettings& s, const RetryLink& link, const RetryMemory
     config.ack_spacing = link.ack_every > 1 ? static_cast<std::uint32_t>(link.ack_every * unit) : 0;
     config.init_every = line_time(8 * (s.loop + unit));
     return {ue::Link(config), memory.source, config.modulus / 64};
-}
-
-RetryPreset preset_of(std::string name, double bytes_per_second, int metres,
-                      const ue::Config& config) {
-    constexpr std::uint32_t payload = 4096;
-    RetryPreset preset;
-    preset.name = std::move(name);
-    preset.bytes_per_second = bytes_per_second;
-    preset.settings.protocol = *retry_protocol("ue-llr");
-    preset.settings.payload = payload;
-    // A CtlOS waits for half of the least distance of two on average.
-    preset.settings.loop = cable_loop(metres, bytes_per_second, config.ctl_spacing / 2.0);
-    preset.settings.buffer = static_cast<std::uint32_t>(
-        std::max<std::uint64_t>(config.outstanding_data_max / config.mac_size(payload), 2));
-    preset.settings.timer = static_cast<std::uint64_t>(
-        std::llround(config.replay_timer_max.seconds() * bytes_per_second));
-    preset.link_layer_retry = true;
-    return preset;
-}
-
-ue::LineFigures line_of(int gigabits, int metres) {
-    return {Duration(8000 / gigabits), Duration::nanoseconds(std::int64_t{10} * metres)};
 }
 
 }  // namespace
@@ -257,27 +234,6 @@ Expected<void> UeAdapter::check(const RetrySettings& s, std::size_t, const Retry
 Expected<RetryPoint> UeAdapter::run_point(const RetrySettings& s, std::size_t,
                                           const RetryPlan& plan, const RetryLink& link) {
     return run_engines<UeEnd>(s, plan, link, build_end);
-}
-
-void UeAdapter::add_presets(std::vector<RetryPreset>& presets) {
-    constexpr std::uint32_t payload = 4096;
-    for (const auto& [gigabits, metres] :
-         {std::pair{200, 5}, {400, 5}, {400, 40}, {800, 40}, {800, 500}}) {
-        const ue::Config config = ue::Config::of_line(line_of(gigabits, metres), payload);
-        RetryPreset preset =
-            preset_of("ue-llr-" + std::to_string(gigabits) + "g-" + std::to_string(metres) + "m",
-                      gigabits * 1e9 / 8, metres, config);
-        preset.what =
-            "Link Layer Retry; window and timer computed from the round trip, control ordered sets "
-            "400 bytes apart; the cable alone delays (assumed)";
-        presets.push_back(std::move(preset));
-    }
-    const ue::Config config = ue::Config::of_slingshot(line_of(200, 40), payload);
-    RetryPreset preset = preset_of("slingshot-llr-200g-40m", 200e9 / 8, 40, config);
-    preset.what =
-        "window and timer by the open drivers of Slingshot: loop, two frames of 9216 bytes and one "
-        "more; three loops and 500 ns, 1 to 15.5 us";
-    presets.push_back(std::move(preset));
 }
 
 // The ends have different seeds, and both use the newer life.

@@ -56,6 +56,13 @@ struct UeAdapter {
                                           const RetryPlan& plan, const RetryLink& link);
     static void add_presets(std::vector<RetryPreset>& presets);
 
+    // Advice (retry_advice.hpp).
+    static bool advises(std::size_t) { return true; }
+    static RetrySettings on_line(const AdviceLine& line, std::size_t sweep);
+    static constexpr std::uint32_t buffer_max(std::size_t) { return ue::Config::numbers / 2; }
+    static std::uint64_t timer_least(const RetrySettings& s, const RetryLink& link);
+    static std::vector<AdvisedLimit> limits(const Advice& advice, const AdviceLine& line);
+
     static constexpr std::uint32_t missing_max = 0;
     static Expected<AnyLink> over_datagrams(std::size_t frame_max, std::uint64_t seed);
 };

@@ -40,28 +40,10 @@ RetryPreset sp2_preset() {
     return preset;
 }
 
-RetryPreset llr_preset(int gigabits, int metres) {
-    constexpr double ordered_set_spacing = 2048;  // CTLOS_TARGET_SPACING, bytes
-    RetryPreset preset;
-    preset.name = "ethernet-llr-" + std::to_string(gigabits) + "g-" + std::to_string(metres) + "m";
-    preset.bytes_per_second = gigabits * 1e9 / 8;
-    preset.settings.protocol = RetryProtocol::pcie;
-    preset.settings.payload = 4096;
-    preset.settings.loop = cable_loop(metres, preset.bytes_per_second, ordered_set_spacing);
-    preset.what =
-        "one notice a gap and a replay timer, as LLR has; a TLP stands for the frame; "
-        "ordered sets 2048 bytes apart (SAI), the cable alone delays (assumed)";
-    preset.link_layer_retry = true;
-    return preset;
-}
-
 std::vector<RetryPreset> make_presets() {
     std::vector<RetryPreset> presets;
     LinkEngines::for_each([&presets]<class Adapter>() { Adapter::add_presets(presets); });
     presets.push_back(sp2_preset());
-    for (const int gigabits : {100, 400, 800}) {
-        for (const int metres : {5, 500}) presets.push_back(llr_preset(gigabits, metres));
-    }
     return presets;
 }
 

@@ -49,8 +49,21 @@ TEST(RetryPresets, OthersAreAsTheirSourcesSay) {
     EXPECT_EQ(sp2.loop, 1'880U);
     EXPECT_EQ(sp2.buffer, 75U);
     EXPECT_EQ(sp2.timer, 20'000U);
-    EXPECT_EQ(preset("ethernet-llr-800g-500m").settings.loop, 500'000U + 2'048);
-    EXPECT_TRUE(preset("ethernet-llr-100g-5m").link_layer_retry);
+    for (const char* const line : {"100g-5m", "800g-500m"}) {
+        const RetryPreset& named = preset("ethernet-llr-" + std::string(line));
+        const RetryPreset& same = preset("ue-llr-" + std::string(line));
+        EXPECT_FALSE(named.settings < same.settings || same.settings < named.settings);
+        EXPECT_EQ(named.bytes_per_second, same.bytes_per_second);
+        EXPECT_TRUE(named.link_layer_retry);
+    }
+    // 96 ns and two flits.
+    EXPECT_EQ(preset("pcie-gen6-x16").settings.loop, 50U * 256);
+    EXPECT_EQ(preset("pcie-gen6-x1").settings.loop, 768U + 512);
+    EXPECT_EQ(preset("pcie-gen6-x1").settings.lanes, 1U);
+    EXPECT_EQ(preset("pcie-gen7-x16-selective").bytes_per_second, 256e9);
+    EXPECT_EQ(preset("cxl2-x16").bytes_per_second, 64e9);
+    EXPECT_EQ(preset("cxl3-x16").settings.payload, 239U);
+    EXPECT_EQ(preset("ucie-68").settings.payload, 63U);
     // 400 ns at 100 bytes a ns, and half of 400 bytes.
     EXPECT_EQ(preset("ue-llr-800g-40m").settings.loop, 40'000U + 200);
     EXPECT_EQ(preset("ue-llr-800g-40m").bytes_per_second, 100e9);
