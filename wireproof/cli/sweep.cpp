@@ -304,6 +304,11 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
     whole("--buffer", s.buffer, "units that may be unacknowledged", 524'288);
     whole("--ack-every", s.ack_every, "units for each ack", 1024);
     whole("--timer", s.timer, "bytes after which silence is a failure", 10'000'000'000);
+    accept_whole(*verb.add_option("--overhead", s.overhead,
+                                  "pcie: bytes around the data: 28, or 24 without an\n"
+                                  "ECRC (28)")
+                      ->type_name("N"),
+                 12, 64);
     accept_range(*verb.add_option("--notice-loss", s.notice_loss, "lose a notice")->type_name("P"),
                  0, 1);
     verb.add_flag("--clean-back", s.clean_back, "no bit errors on the way back");

@@ -45,7 +45,7 @@ void take_loss_trace(lab::Sweep& sweep, const std::string& sweep_file) {
 }
 
 std::string preset_table() {
-    std::string text = fmt::format("{:<24}{:<10}{:>8}{:>9}{:>9}{:>8}  {}\n", "preset", "protocol",
+    std::string text = fmt::format("{:<24}{:<15}{:>7}{:>8}{:>8}{:>7}  {}\n", "preset", "protocol",
                                    "payload", "loop", "timer", "buffer", "GB/s");
     std::string_view last;
     for (const lab::RetryPreset& preset : lab::retry_presets()) {
@@ -53,7 +53,7 @@ std::string preset_table() {
         // A text that several presets share stands once, before the first of them.
         if (preset.what != last) text += "\n" + wrapped(preset.what, 78) + "\n";
         last = preset.what;
-        text += fmt::format("{:<24}{:<10}{:>8}{:>9}{:>9}{:>8}  {:.4g}\n", preset.name,
+        text += fmt::format("{:<24}{:<15}{:>7}{:>8}{:>8}{:>7}  {:.4g}\n", preset.name,
                             name_of(preset.settings.protocol), preset.settings.payload, link.loop,
                             link.timer, link.buffer, preset.bytes_per_second / 1e9);
     }

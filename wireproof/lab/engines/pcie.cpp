@@ -169,7 +169,12 @@ std::unique_ptr<AnyLinkSearch> PcieAdapter::make_search(const Config& config, co
 }
 
 void PcieAdapter::fill_in(const RetrySettings& s, std::size_t, RetryLink& link) {
-    const std::size_t frame = pcie::TlpHead{0, pcie::FlowType::posted, s.payload}.frame_size();
+    std::size_t frame = pcie::TlpHead{0, pcie::FlowType::posted, s.payload}.frame_size();
+    if (s.overhead > 0) {
+        link.gap = static_cast<std::ptrdiff_t>(s.overhead) -
+                   static_cast<std::ptrdiff_t>(pcie::tlp_overhead);
+        frame = frame + s.overhead - pcie::tlp_overhead;
+    }
     link.unit = {static_cast<double>(s.payload), static_cast<double>(frame - s.payload)};
     const std::uint64_t unit = frame;
     if (link.ack_every == 0) link.ack_every = 1;

@@ -191,8 +191,8 @@ void UeAdapter::fit(RetrySettings& s, std::size_t) {
 }
 
 void UeAdapter::fill_in(const RetrySettings& s, std::size_t, RetryLink& link) {
-    link.gap = ue::gap_size;
-    const std::size_t unit = frame_of(s.payload) + link.gap;
+    link.gap = static_cast<std::ptrdiff_t>(ue::gap_size);
+    const std::size_t unit = frame_of(s.payload) + ue::gap_size;
     link.unit = {static_cast<double>(s.payload), static_cast<double>(unit - s.payload)};
     if (link.ack_every == 0) {
         link.ack_every = static_cast<std::uint32_t>((ack_spacing + unit - 1) / unit);

@@ -93,7 +93,8 @@ TEST(RetryAdvice, FlitsEndWhereTheirNumbersDo) {
         const Advice far = advice_for(protocol, line);
         EXPECT_FALSE(far.reached);
         EXPECT_EQ(far.settings.buffer, 511U);
-        EXPECT_NEAR(far.throughput / far.endless, 512 / (1 + far.link.loop / 256.0), 0.01);
+        EXPECT_NEAR(far.throughput / far.endless,
+                    512 / (1 + static_cast<double>(far.link.loop) / 256), 0.01);
     }
 }
 

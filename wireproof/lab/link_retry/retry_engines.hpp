@@ -38,7 +38,7 @@ Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
     world.forward = {.frame_max = std::max<std::size_t>(unit, End::own_max),
                      .payload = memory.source,
                      .framing = link.framing,
-                     .not_shown = not_shown<End>(s) + link.gap};
+                     .not_shown = not_shown<End>(s) + static_cast<std::size_t>(link.gap)};
     world.back = world.forward;
     world.back.delay = line_time(s.loop);
     world.back.takes_time = s.loaded_back;

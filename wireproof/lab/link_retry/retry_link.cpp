@@ -221,7 +221,7 @@ bool operator<(const RetrySettings& a, const RetrySettings& b) {
     const auto all = [](const RetrySettings& s) {
         return std::tuple(s.protocol, s.bit_error, s.clean_back, s.notice_loss, s.bursts.begin,
                           s.bursts.end, s.bursts.loss_in_burst, digest_of(s.loss_trace), s.payload,
-                          s.loop, s.buffer, s.ack_every, s.timer, s.renak_on_bad_head,
+                          s.loop, s.buffer, s.ack_every, s.timer, s.renak_on_bad_head, s.overhead,
                           s.loaded_back, s.fec, s.burst_bits, s.lanes, s.lane_correlation,
                           s.preset);
     };
@@ -264,6 +264,12 @@ Expected<RetryLink> resolve(const RetrySettings& s) {
     if (s.loop > loop_max) return unexpected("a loop is at most 100000000 bytes");
     if (s.timer > 100 * loop_max) return unexpected("a timer is at most 10000000000 bytes");
     if (s.ack_every > 1024) return unexpected("an ack is for 1 to 1024 units");
+    if (s.overhead > 0 && s.protocol != RetryProtocol::pcie) {
+        return unexpected("overhead is of pcie");
+    }
+    if (s.overhead > 0 && (s.overhead < 12 || s.overhead > 64)) {
+        return unexpected("overhead of pcie is 12 to 64");
+    }
     RetryLink link;
     link.loop = s.loop;
     link.timer = s.timer;

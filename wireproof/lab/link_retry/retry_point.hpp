@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -74,6 +75,7 @@ struct RetrySettings {
     std::uint32_t ack_every = 0;  // units
     std::uint64_t timer = 0;      // bytes
     bool renak_on_bad_head = false;  // pcie: a resent head that is bad causes a fresh Nak
+    std::uint32_t overhead = 0;      // pcie: bytes around the data, 12 to 64; 0: 28, with an ECRC
     bool loaded_back = false;        // the other direction is saturated, too
     // For protocols whose units are flits (RetryLink::line). Each bit error is then an event of a
     // UnitLine.
@@ -116,7 +118,8 @@ struct RetryNotice {
 struct RetryLink {
     LineUnit unit;            // bytes; payload is the share of one unit
     std::size_t framing = 0;  // of the overhead: bytes of each frame that no engine writes
-    std::size_t gap = 0;      // the same, but only of each unit: the line is idle
+    // The same, but only of each unit: the line is idle. Negative: the line carries fewer bytes.
+    std::ptrdiff_t gap = 0;
     std::uint64_t loop = 0;
     std::uint64_t timer = 0;
     std::uint32_t buffer = 0;

@@ -41,6 +41,22 @@ TEST(RetryPoint, WithoutErrorsEveryProtocolGivesItsEfficiencyExactly) {
 }
 
 // ETR-15
+TEST(RetryPoint, ATlpMayHaveAnotherOverhead) {
+    for (const std::uint32_t overhead : {24U, 40U}) {  // without an ECRC; with a longer header
+        RetrySettings settings = engine(RetryProtocol::pcie, 2'000);
+        settings.overhead = overhead;
+        EXPECT_EQ(run(settings, 10'000).etr(), 4096.0 / (4096 + overhead));
+        const RetryPoint point = run(with_unit_error(settings, 1e-3), 300'000);
+        EXPECT_EQ(point.link.unit.bytes(), 4096 + overhead);
+        EXPECT_TRUE(agrees(point)) << overhead;
+    }
+    EXPECT_EQ(resolve({.overhead = 8}).error().message, "overhead of pcie is 12 to 64");
+    RetrySettings other;
+    other.protocol = RetryProtocol::hippi6400;
+    other.overhead = 24;
+    EXPECT_EQ(resolve(other).error().message, "overhead is of pcie");
+}
+
 TEST(RetryPoint, AStalledSenderLosesThroughputAndNoEtr) {
     for (const auto protocol : {RetryProtocol::pcie, RetryProtocol::ideal}) {
         RetrySettings settings = engine(protocol, 8'248);
