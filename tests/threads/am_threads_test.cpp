@@ -18,7 +18,9 @@ struct Received {
 };
 
 /// Asks the other endpoint, stores into its memory, and waits until the other has done the same.
-void converse(Endpoint& own, std::size_t peer, std::span<std::byte> memory) {
+/// Then it serves the other until that has all its answers, too: `finished` counts both.
+void converse(Endpoint& own, std::size_t peer, std::span<std::byte> memory,
+              std::atomic<int>& finished) {
     Received received;
     own.handle(ask, echo());
     own.handle(answer, [&](const Message&) { ++received.answers; });
@@ -44,8 +46,11 @@ void converse(Endpoint& own, std::size_t peer, std::span<std::byte> memory) {
         own.wait([&] { return received.answers == messages && received.stores == messages / 50; },
                  patience));
     EXPECT_EQ(memory.back(), std::byte{7});
-    // The other may still wait for acknowledgements, until this one is idle.
     EXPECT_TRUE(own.wait([&] { return own.idle(); }, patience));
+    ++finished;
+    const auto end = Clock::now() + patience;
+    while (finished < 2 && Clock::now() < end) own.wait({}, milliseconds(1));
+    EXPECT_EQ(finished, 2);
 }
 
 class AmThreads : public testing::TestWithParam<bool> {};
@@ -59,9 +64,10 @@ TEST_P(AmThreads, EachHasItsOwnEndpoint) {
     std::array<std::vector<std::byte>, 2> memory;
     std::array<Endpoint, 2> nodes = {open(options, 0), open(options, 1)};
     std::array<std::thread, 2> threads;
+    std::atomic<int> finished = 0;
     for (std::size_t i = 0; i < 2; ++i) {
         memory[i].resize(stored_bytes);
-        threads[i] = std::thread([&, i] { converse(nodes[i], 1 - i, memory[i]); });
+        threads[i] = std::thread([&, i] { converse(nodes[i], 1 - i, memory[i], finished); });
     }
     for (std::thread& thread : threads) thread.join();
 }
