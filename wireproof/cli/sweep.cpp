@@ -363,12 +363,11 @@ void add_advice(CLI::App& verb, SweepVerb& sweep) {
             ->check([](const std::string& text) {
                 return parse_length(text) ? "" : text + " is no length such as 500m or 2km";
             });
-    CLI::Option* const advise =
-        verb.add_flag("--advise", sweep.advise,
-                      "the smallest buffer and timer for such a line, with\n"
-                      "this --ber")
-            ->needs(rate)
-            ->needs(length);
+    CLI::Option* const advise = verb.add_flag("--advise", sweep.advise,
+                                              "the smallest buffer and timer for such a line and\n"
+                                              "--ber")
+                                    ->needs(rate)
+                                    ->needs(length);
     rate->needs(advise);
     length->needs(advise);
     for (const char* other : {"FILE", "--presets"}) advise->excludes(verb.get_option(other));

@@ -35,7 +35,7 @@ Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
     RetryMemory memory(s.payload);
     const auto unit = static_cast<std::size_t>(link.unit.bytes());
     typename RetryWorld<End>::Config world;
-    world.forward = {.frame_max = std::max<std::size_t>(unit, End::own_max),
+    world.forward = {.frame_max = std::max(unit - static_cast<std::size_t>(link.gap), End::own_max),
                      .payload = memory.source,
                      .framing = link.framing,
                      .not_shown = not_shown<End>(s) + static_cast<std::size_t>(link.gap)};
