@@ -49,6 +49,14 @@ class TheExamplesOfTheDocumentsAreWhatIsPrinted(Case):
                 self.assertEqual(ended.code, 1 if "\nrefuted: " in expected else 0)
                 self.assertEqual(timeless(ended.out), timeless(expected))
 
+    def test_of_advice(self):
+        (block,) = [block for block in indented_blocks(page("link-retry.md")) if "--advise" in block.partition("\n")[0]
+                    and block.startswith("$ ")]
+        command, _, expected = block.partition("\n")
+        ended = self.run_command(*command.split()[2:])
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertEqual(ended.out[:len(expected)], expected)
+
     def test_of_scenarios_and_files_that_are_named(self):
         """The command has each verb that the pages use."""
         for name in ("ladders.md", "search.md", "link-retry.md", "inspect.md"):

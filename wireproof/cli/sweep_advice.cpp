@@ -51,8 +51,8 @@ struct Row {
 std::string table_of(const std::vector<Row>& rows, const AdviceLine& line, std::uint64_t seed) {
     std::string text = fmt::format("{:.4g} Gbit/s, {:.4g} m, bit error rate {:.3g}, seed {}\n\n",
                                    line.bytes_per_second * 8e-9, line.metres, line.bit_error, seed);
-    text += fmt::format("{:<16}{:>8}{:>11}{:>12}{:>12}{:>12}  {}\n", "protocol", "buffer", "memory",
-                        "timer", "throughput", "of endless", "");
+    text += fmt::format("{:<16}{:>8}{:>11}{:>12}{:>12}{:>12}\n", "protocol", "buffer", "memory",
+                        "timer", "throughput", "of endless");
     for (const auto& [protocol, advice] : rows) {
         if (!advice) continue;
         const double memory = advice->settings.buffer * advice->link.unit.bytes();
@@ -65,8 +65,8 @@ std::string table_of(const std::vector<Row>& rows, const AdviceLine& line, std::
     }
     text += wrapped(
         "\nThe buffer is the smallest that keeps 99 % of the throughput of an endless one, in "
-        "units "
-        "that may be unacknowledged. The timer is the shortest that does not expire while the line "
+        "units that may be unacknowledged. The timer is the shortest that does not expire while "
+        "the line "
         "is clean.",
         80);
     const auto short_of = [](const Row& row) { return row.advice && !row.advice->reached; };
@@ -83,8 +83,10 @@ std::string table_of(const std::vector<Row>& rows, const AdviceLine& line, std::
                             advice->link.unit.payload,
                             time_text(nanoseconds(line, static_cast<double>(advice->link.loop))));
         for (const lab::AdvisedLimit& limit : advice->limits) {
-            text += fmt::format("  {:<28}{:>12.0f} {:<7}{}\n", limit.name, limit.value, limit.unit,
-                                limit.why);
+            std::string row = fmt::format("  {:<27}{:>10.0f} {:<7}{}", limit.name, limit.value,
+                                          limit.unit, limit.why);
+            row.erase(row.find_last_not_of(' ') + 1);
+            text += row + "\n";
         }
     }
     return text;
