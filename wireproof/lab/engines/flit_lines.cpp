@@ -56,7 +56,7 @@ void FlitAdapter::add_presets(std::vector<RetryPreset>& presets) {
         const std::string name =
             "pcie-gen" + std::to_string(line.generation) + "-x" + std::to_string(line.lanes);
         for (const Sweep sweep : {Sweep::standard, Sweep::selective}) {
-            presets.push_back(preset_of(name + (sweep == Sweep::selective ? "-selective" : ""),
+            presets.push_back(preset_of(link + (sweep == Sweep::selective ? "-selective" : ""),
                                         sweep, line.lane * line.lanes, line.lanes, ends_seconds,
                                         pcie));
         }

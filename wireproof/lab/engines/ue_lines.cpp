@@ -63,12 +63,12 @@ void UeAdapter::add_presets(std::vector<RetryPreset>& presets) {
     presets.push_back(std::move(slingshot));
     for (const int gigabits : {100, 400, 800}) {
         for (const int metres : {5, 500}) {
-            const std::string name = name_of(gigabits, metres);
+            const std::string rate_and_length = name_of(gigabits, metres);
             const auto same = std::find_if(presets.begin(), presets.end(), [&](const auto& one) {
-                return one.name == "ue-llr-" + name;
+                return one.name == "ue-llr-" + rate_and_length;
             });
             RetryPreset alias = *same;
-            alias.name = "ethernet-llr-" + name;
+            alias.name = "ethernet-llr-" + rate_and_length;
             alias.what = "other names of ue-llr-100g-5m to ue-llr-800g-500m";
             presets.push_back(std::move(alias));
         }
