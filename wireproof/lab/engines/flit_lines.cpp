@@ -53,12 +53,12 @@ void FlitAdapter::add_presets(std::vector<RetryPreset>& presets) {
     };
     for (const Line& line : {Line{6, 8e9, 1}, Line{6, 8e9, 2}, Line{6, 8e9, 4}, Line{6, 8e9, 8},
                              Line{6, 8e9, 16}, Line{7, 16e9, 16}}) {
-        const std::string name =
+        const std::string rate_and_width =
             "pcie-gen" + std::to_string(line.generation) + "-x" + std::to_string(line.lanes);
         for (const Sweep sweep : {Sweep::standard, Sweep::selective}) {
-            presets.push_back(preset_of(link + (sweep == Sweep::selective ? "-selective" : ""),
-                                        sweep, line.lane * line.lanes, line.lanes, ends_seconds,
-                                        pcie));
+            presets.push_back(
+                preset_of(rate_and_width + (sweep == Sweep::selective ? "-selective" : ""), sweep,
+                          line.lane * line.lanes, line.lanes, ends_seconds, pcie));
         }
     }
     presets.push_back(preset_of(
