@@ -103,8 +103,8 @@ private:
         }
     }
 
-    // Flips one bit. The check of each link finds this, or its correction repairs it. Where no check
-    // covers it, the line has to mark the frame.
+    // Flips one bit. The check of each link finds this, or its correction repairs it. Where no
+    // check covers it, the line has to mark the frame.
     void damage(std::size_t from, std::size_t bit) {
         if (ways_[from].empty()) return;
         Frame& frame = ways_[from].front();
