@@ -61,7 +61,8 @@ Config Config::of_slingshot(const LineFigures& line, std::size_t payload_max) {
     config.payload_max = payload_max;
     config.byte_time = line.byte_time;
     config.replay_ct_max = 254;
-    const std::uint64_t data = bytes_in(line.round_trip, line.byte_time) + 2 * 9216 +
+    constexpr std::uint64_t two_longest_frames = 18'432;
+    const std::uint64_t data = bytes_in(line.round_trip, line.byte_time) + two_longest_frames +
                                config.mac_size(payload_max) + preamble_size;
     fill_in(config, line, (data + quantum - 1) / quantum * quantum);
     config.replay_timer_max =
@@ -122,7 +123,8 @@ Expected<void> Config::check() const {
         return unexpected("outstanding_data_max of " + std::to_string(outstanding_data_max) +
                           " bytes does not hold the largest frame");
     }
-    if (replay_slots < 1) return outside("replay buffer", replay_slots, 1, 2 * numbers);
+    if (replay_slots < 1)
+        return outside("replay buffer", replay_slots, 1, std::uint64_t{2} * numbers);
     if (replay_ct_max > replay_ct_none) {
         return outside("replay_ct_max", replay_ct_max, 0, replay_ct_none);
     }
