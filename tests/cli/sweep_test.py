@@ -56,6 +56,12 @@ class APointIsSimulated(Case):
         for text in ("1200", "1.2e3", "1.2E+3", "12e+2"):
             self.assertEqual(self.point("--ber", "0", "--packets", text)["packets"], 1200)
 
+    def test_its_row_keeps_its_columns_where_the_line_is_very_bad(self):
+        ended = self.run_command("sweep", "--protocol", "flit", "--fec", "off", "--ber", "1e-4", "--loop", "12800",
+                                 "--packets", "3000")
+        (row,) = [line for line in ended.out.splitlines() if line.startswith("flit ")]
+        self.assertEqual(len(row.split()), 10, row)
+
     def test_it_ends_at_the_relative_error_wanted(self):
         point = self.point("--protocol", "hippi6400", "--ber", "1e-6", "--relative-error", "0.05")
         self.assertLessEqual(point["relative_error"], 0.05)

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 #include "wireproof/base/random.hpp"
 #include "wireproof/lab/link_retry/loss_trace.hpp"
@@ -265,6 +266,23 @@ double sweep_frames(const lab::RetryPoint& point) {
     return number(point.totals[RetryCount::frames_forward] + point.totals[RetryCount::frames_back]);
 }
 
+namespace {
+
+/// At most six columns: 123456, 1.2e6. So a space always separates it from what is before it.
+std::string in_six_columns(std::uint64_t value) {
+    if (value < 1'000'000) return std::to_string(value);
+    const auto exponent = static_cast<int>(std::floor(std::log10(static_cast<double>(value))));
+    return fmt::format("{:.1f}e{}", static_cast<double>(value) / std::pow(10, exponent), exponent);
+}
+
+std::string in_five_columns(double deviation) {
+    return std::abs(deviation) < 99.95   ? fmt::format("{:+.1f}", deviation)
+           : std::abs(deviation) < 9'999 ? fmt::format("{:+.0f}", deviation)
+                                         : (deviation > 0 ? ">9999" : "<-999");
+}
+
+}  // namespace
+
 std::string sweep_table(const std::vector<lab::SweepPoint>& points) {
     std::string text =
         fmt::format("{:<16}{:>7}{:>8}{:>8}{:>7}{:>7}{:>6}{:>7}{:>7}{:>7}\n", "protocol", "ber",
@@ -273,11 +291,11 @@ std::string sweep_table(const std::vector<lab::SweepPoint>& points) {
     std::string lines;
     for (const lab::SweepPoint& p : points) {
         if (p.stopped) continue;
-        const std::string deviation = p.deviation ? fmt::format("{:+.1f}", *p.deviation) : "-";
+        const std::string deviation = p.deviation ? in_five_columns(*p.deviation) : "-";
         text += fmt::format("{:<16}{:>7.2g}{:>8}{:>8.2g}{:>7}{:>7}{:>6}{:>7}{:>7}{:>7}\n",
                             name_of(p.settings.protocol), p.settings.bit_error, p.settings.payload,
                             number(p.packets), percent(p.etr), percent(p.closed_etr), deviation,
-                            percent(p.throughput), p.kept_most, p.latency[2]);
+                            percent(p.throughput), p.kept_most, in_six_columns(p.latency[2]));
         if (p.settings.preset != nullptr) lines += line_note(p);
         if (p.line) lines += unit_line_note(p);
         if (!p.cannot_jump.empty() && notes.empty()) {
