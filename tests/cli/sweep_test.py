@@ -103,6 +103,11 @@ class ALineIsAdvised(Case):
         self.assertEqual([line for line in lines if line != line.rstrip()], [])
         self.assertIn("ue-llr, 1500 B of payload a unit, loop 54 ns", lines)
 
+    def test_with_the_delay_of_its_ends(self):
+        ended = self.run_command(*self.LINE, "--delay", "300")
+        self.assertEqual(ended.out.splitlines()[0], "400 Gbit/s, 5 m, 300 ns of delay, bit error rate 1e-09, seed 1")
+        self.assertIn("ue-llr, 4096 B of payload a unit, loop 354 ns", ended.out)
+
     def test_or_it_says_what_is_missing_or_wrong(self):
         for arguments, why in (
                 (("--advise", "--rate", "1g"), "--length"),

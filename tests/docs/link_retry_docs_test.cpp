@@ -105,11 +105,12 @@ TEST(LinkRetryPage, SaysWhichProtocolIsBestWhere) {
         return closed({.protocol = protocol, .bit_error = bit_error}).closed_etr().value();
     };
     page().expect_figures(
-        "headers decide, ([\\d.]+) % to (\\d+) %",
+        "without errors decides, ([\\d.]+) % \\(packets\\) to (\\d+) %",
         {100 * etr(RetryProtocol::pcie, 0), 100 * etr(RetryProtocol::hippi6400, 0)});
     EXPECT_LT(1 - etr(RetryProtocol::pcie, 1e-7) / etr(RetryProtocol::pcie, 0), 0.01);
-    page().expect_figures("worst that PCIe permits, (\\d+) packets in 10\\^8 are sent in vain",
-                          {1e8 * closed({.bit_error = 1e-12}).closed_ratio().value()});
+    page().expect_figures(
+        "worst that PCIe 1 to 5 permit, (\\d+) packets in 10\\^8 are sent in vain",
+        {1e8 * closed({.bit_error = 1e-12}).closed_ratio().value()});
     page().expect_figures(
         "at 2e-6 selective repeat is worth (\\d+) points of ETR",
         {100 * (etr(RetryProtocol::ideal, 2e-6) - etr(RetryProtocol::pcie, 2e-6))});

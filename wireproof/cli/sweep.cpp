@@ -84,6 +84,7 @@ struct SweepVerb {
     bool advise = false;
     std::string rate;
     std::string length;
+    double delay = 0;  // nanoseconds
     bool json = false;
     CLI::Option* payload_given = nullptr;
     CLI::Option* relative_error = nullptr;
@@ -255,6 +256,7 @@ struct SweepVerb {
     int run_advice() const {
         const lab::AdviceLine of{.bytes_per_second = parse_rate(rate).value() / 8,
                                  .metres = parse_length(length).value(),
+                                 .delay_seconds = delay * 1e-9,
                                  .bit_error = settings.bit_error,
                                  .payload = payload_given->count() > 0 ? settings.payload : 0};
         print_result(advice_for(of, plan, json));
@@ -363,12 +365,17 @@ void add_advice(CLI::App& verb, SweepVerb& sweep) {
             ->check([](const std::string& text) {
                 return parse_length(text) ? "" : text + " is no length such as 500m or 2km";
             });
+    CLI::Option* const delay =
+        verb.add_option("--delay", sweep.delay, "ns that both ends take, there and back (0)")
+            ->type_name("NS");
+    accept_range(*delay, 0, 1e6);
     CLI::Option* const advise = verb.add_flag("--advise", sweep.advise,
                                               "the smallest buffer and timer for such a line and\n"
                                               "--ber")
                                     ->needs(rate)
                                     ->needs(length);
     rate->needs(advise);
+    delay->needs(advise);
     length->needs(advise);
     for (const char* other : {"FILE", "--presets"}) advise->excludes(verb.get_option(other));
 }

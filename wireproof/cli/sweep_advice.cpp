@@ -49,8 +49,11 @@ struct Row {
 };
 
 std::string table_of(const std::vector<Row>& rows, const AdviceLine& line, std::uint64_t seed) {
-    std::string text = fmt::format("{:.4g} Gbit/s, {:.4g} m, bit error rate {:.3g}, seed {}\n\n",
-                                   line.bytes_per_second * 8e-9, line.metres, line.bit_error, seed);
+    std::string text =
+        fmt::format("{:.4g} Gbit/s, {:.4g} m, ", line.bytes_per_second * 8e-9, line.metres);
+    if (line.delay_seconds > 0)
+        text += fmt::format("{:.4g} ns of delay, ", line.delay_seconds * 1e9);
+    text += fmt::format("bit error rate {:.3g}, seed {}\n\n", line.bit_error, seed);
     text += fmt::format("{:<16}{:>8}{:>11}{:>12}{:>12}{:>12}\n", "protocol", "buffer", "memory",
                         "timer", "throughput", "of endless");
     for (const auto& [protocol, advice] : rows) {
@@ -97,6 +100,7 @@ std::string json_of(const std::vector<Row>& rows, const AdviceLine& line, std::u
                 {"seed", seed},
                 {"bits_per_second", line.bytes_per_second * 8},
                 {"metres", line.metres},
+                {"delay_ns", line.delay_seconds * 1e9},
                 {"bit_error_rate", line.bit_error}};
     out["protocols"] = Json::array();
     for (const auto& [protocol, advice] : rows) {

@@ -76,7 +76,7 @@ void FlitAdapter::add_presets(std::vector<RetryPreset>& presets) {
 RetrySettings FlitAdapter::on_line(const AdviceLine& line, std::size_t sweep) {
     constexpr double seconds_per_metre = 5e-9;
     return settings_of(sweep, line.bytes_per_second,
-                       ends_seconds + 2 * line.metres * seconds_per_metre);
+                       ends_seconds + line.delay_seconds + 2 * line.metres * seconds_per_metre);
 }
 
 // FLIT-21

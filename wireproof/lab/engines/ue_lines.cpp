@@ -79,7 +79,8 @@ RetrySettings UeAdapter::on_line(const AdviceLine& line, std::size_t) {
     RetrySettings s;
     s.protocol = *retry_protocol("ue-llr");
     s.payload = line.payload > 0 ? line.payload : usual_payload;
-    s.loop = loop_of(line.metres, line.bytes_per_second);
+    s.loop = loop_of(line.metres, line.bytes_per_second) +
+             static_cast<std::uint64_t>(std::llround(line.delay_seconds * line.bytes_per_second));
     return s;
 }
 

@@ -15,6 +15,7 @@ namespace wireproof::lab {
 struct AdviceLine {
     double bytes_per_second = 0;
     double metres = 0;
+    double delay_seconds = 0;  // of both ends, there and back: physical layers, MAC, retimers
     double bit_error = 0;
     std::uint32_t payload = 0;  // bytes of a message; 0: as the protocol chooses
 };

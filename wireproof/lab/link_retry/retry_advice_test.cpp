@@ -98,6 +98,17 @@ TEST(RetryAdvice, FlitsEndWhereTheirNumbersDo) {
     }
 }
 
+TEST(RetryAdvice, TheDelayOfTheEndsIsAPartOfTheLoop) {
+    const AdviceLine near{.bytes_per_second = 400 * gigabit, .metres = 5, .delay_seconds = 350e-9};
+    const AdviceLine far{.bytes_per_second = 400 * gigabit, .metres = 40};
+    for (const char* const protocol : {"flit", "ue-llr"}) {
+        const Advice a = advice_for(protocol, near);
+        const Advice b = advice_for(protocol, far);
+        EXPECT_EQ(a.link.loop, b.link.loop) << protocol;
+        EXPECT_EQ(a.settings.buffer, b.settings.buffer) << protocol;
+    }
+}
+
 TEST(RetryAdvice, ALongerCableNeedsALargerBuffer) {
     AdviceLine line{.bytes_per_second = 200 * gigabit, .metres = 40, .bit_error = 0};
     const std::uint32_t clean = advice_for("ue-llr", line).settings.buffer;
