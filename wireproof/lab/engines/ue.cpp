@@ -38,7 +38,7 @@ struct UeEnd {
 
     static FrameInfo describe(ConstBytes frame) { return ue::describe(frame); }
     static bool is_notice(ConstBytes frame) {
-        return ue::starts_with(frame, ue::ctl_byte) &&
+        return frame.size() > 1 && ue::starts_with(frame, ue::ctl_byte) &&
                frame[1] == static_cast<std::byte>(ue::CtlType::nack);
     }
 };
@@ -131,6 +131,7 @@ void UeAdapter::read(EngineKeys& keys, Config& config) {
     keys.time("init_every_ns", config.init_every);
     keys.time("ack_idle_ns", config.ack_idle);
     if (const auto defect = keys.word("defect", rules)) set_rule(config, *defect);
+    config.replay_slots = std::max(config.replay_slots, config.outstanding_seq_max + 1);
 }
 
 Expected<Ladder> UeAdapter::run_ladder(const Scenario& scenario) {

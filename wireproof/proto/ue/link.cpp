@@ -118,6 +118,7 @@ RxVerdict Link::obey(Transmitter::Outcome outcome) {
 // INIT of an older one, unless it has restarted: then this end begins a life that is newer than
 // both.
 RxVerdict Link::on_init(const CtlOs& init) {
+    if (init.number >= config_.modulus) return RxVerdict::malformed;
     const bool takes =
         config_.mends.init_in_every_state || receiver_.state() == Receiver::State::off;
     if (config_.restarts_both_ways && takes) {
@@ -180,6 +181,7 @@ void Link::end_life() {
     message_.reset();
     receiver_.switch_off();
     transmitter_.flush(stats_);
+    ineligible_.clear();
     timers_.stop(Timer::idle);
 }
 
@@ -244,12 +246,15 @@ void Link::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add_deadline(slot_deadline(), now);
     sink.add(pcs_up_);
     sink.add(up_);
-    sink.add(flushed_);
+    sink.add(flushed_ && !config_.restarts_both_ways);
     // Deliveries that the caller has not taken. The bytes of the message are in the received frame.
     sink.add(down_due_);
     sink.add(up_due_);
     sink.add(message_.has_value());
-    if (message_) sink.add(message_->size());
+    if (message_) {
+        sink.add(message_->size());
+        sink.add(poisoned_);
+    }
 }
 
 }  // namespace wireproof::ue

@@ -41,7 +41,7 @@ public:
 
     /// Copies a message that leaves without a number: it may be lost or overtake (LLR-20).
     SubmitStatus submit_ineligible(ConstBytes message);
-    /// The next message that is submitted leaves poisoned, as by a switch that began to forward a
+    /// The next message that takes a number leaves poisoned, as by a switch that began to forward a
     /// frame whose end was damaged (LLR-10).
     void poison_next() { transmitter_.poison_next(); }
     /// Whether the message that next_delivery returned last was poisoned. Only with
