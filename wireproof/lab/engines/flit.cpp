@@ -67,7 +67,7 @@ FlitEnd<taken> build_end(const RetrySettings& s, std::size_t sweep, const RetryL
     config.replay_num_limit = 0;
     config.ack_after = link.ack_every;
     config.ack_latency = line_time(link.ack_every * unit);
-    // A third or a fifth of all numbers, so that the state repeats after a few strides.
+    // An eleventh or a fifth of all numbers, so that the state repeats after a few strides.
     const std::uint64_t period = config.modulus == 255 ? 51 : 93;
     return {flit::Link(config), ConstBytes(memory.source).first(part), period};
 }

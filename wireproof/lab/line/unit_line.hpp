@@ -50,7 +50,7 @@ struct UnitEvent {
 /// The number of groups of the code that cannot repair the unit.
 std::uint32_t unrepaired_groups(const UnitLineTerms& terms, std::span<const UnitEvent> events);
 
-// Closed forms. `bit_error` is the probability that an event begins with a bit, 0 to 0.5. With
+// Closed forms. `bit_error` is the probability that an event begins with a bit, 0 to 0.1. With
 // bursts of one bit and no correlation they are exact. Otherwise terms of a relative size of 0.01
 // and of three or more events are approximate.
 

@@ -82,7 +82,7 @@ TEST(RetryAdvice, TheLimitsOfUltraEthernetFollowFromBufferAndTimer) {
 
 // FLIT-4, FLIT-21
 TEST(RetryAdvice, FlitsEndWhereTheirNumbersDo) {
-    AdviceLine line{.bytes_per_second = 800 * gigabit, .metres = 1, .bit_error = 1e-6};
+    AdviceLine line{.bytes_per_second = 800 * gigabit, .metres = 1, .bit_error = 1e-8};
     const Advice near = advice_for("flit", line);
     EXPECT_TRUE(near.reached);
     const double loop = static_cast<double>(near.link.loop) / 256;

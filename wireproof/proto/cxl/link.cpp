@@ -143,6 +143,8 @@ RxVerdict Link::on_request(const RetryRequest& request) {
         ++stats_.protocol_errors;
         return RxVerdict::stale;
     }
+    // From now on the peer may acknowledge only what it did not ask for again.
+    sender_.replay_from(request.eseq);
     remote_.on_request(request);
     return RxVerdict::control;
 }

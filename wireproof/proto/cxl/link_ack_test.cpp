@@ -60,6 +60,27 @@ TEST(CxlAck, AMessageCarriesEightAcknowledgements) {
     EXPECT_EQ(pair.carry(pair.b, pair.a), Names{"LLCRD +1"});
 }
 
+// A peer that asked for flits again cannot acknowledge them before they come: the replay would
+// begin behind the oldest flit.
+TEST(CxlAck, FlitsThatWereAskedForAgainCannotBeAcknowledged) {
+    Pair pair;
+    const std::uint32_t oldest = pair.a.link.sender().wr_ptr();
+    pair.submit(3);
+    EXPECT_EQ(pair.leaving(pair.a).size(), 3U);
+    const FlitBytes request = RetryRequest{.eseq = oldest, .num_retry = 1}.encode();
+    for (int i = 0; i < 5; ++i) pair.a.give(pair.now, frame_flit());
+    EXPECT_EQ(pair.a.give(pair.now, request), RxVerdict::control);
+    const std::uint64_t errors = pair.a.link.stats().protocol_errors;
+    for (int i = 0; i < 30; ++i) pair.a.give(pair.now, llcrd_flit(3));
+    EXPECT_EQ(pair.a.link.stats().protocol_errors, errors + 30);
+    EXPECT_EQ(pair.a.link.sender().outstanding(), 3U);
+    const Names left = pair.leaving(pair.a);
+    EXPECT_EQ(std::count(left.begin(), left.end(), "data"), 3);
+    pair.submit(20);
+    pair.leaving(pair.a);
+    EXPECT_LE(pair.a.link.sender().outstanding(), 23U);
+}
+
 // CXL-11: a replayed Ak takes nothing from NumAck. The flit was made when it first left.
 TEST(CxlAck, AReplayedAkTakesNoAcknowledgement) {
     Pair pair;

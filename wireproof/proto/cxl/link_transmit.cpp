@@ -105,7 +105,7 @@ bool Link::replay_pauses() const {
 
 bool Link::send_replay(Instant now, TxFrame& out) {
     if (!sender_.replaying() || replay_pauses()) return false;
-    if (sender_.at_oldest()) {
+    if (sender_.at_oldest() && sender_.news_outstanding() > 0) {  // CXL-22
         retransmits(now);
         backoff_.oldest_left(flit_size);
     }

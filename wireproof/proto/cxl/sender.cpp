@@ -58,7 +58,7 @@ FlitData Sender::store(const FlitBytes& flit) {
 bool Sender::on_acks(std::uint32_t count) {
     // The peer has only what it did not ask for again.
     const std::uint32_t had = replaying() ? circle_.steps_after(rd_ptr_, oldest_) : used_;
-    if (count > had) return false;
+    if (count > had || count > used_) return false;
     for (std::uint32_t i = 0; i < count; ++i) {
         if (kind_of(flits_[oldest_.value()]) != FlitKind::llcrd) --news_;
         oldest_ = circle_.advance(oldest_, 1);

@@ -103,7 +103,7 @@ Expected<void> Config::check() const {
     if (starts_up && (start_explicit < 1 || start_acks < 1)) {
         return unexpected("the handshake needs an explicit flit and an Ack");
     }
-    if (starts_up && start_flits_max < start_explicit + start_acks) {
+    if (starts_up && start_flits_max <= start_explicit + start_acks) {
         return unexpected("the handshake is shorter than what it must send");
     }
     if (!continuous) {

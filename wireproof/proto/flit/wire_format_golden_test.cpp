@@ -242,7 +242,7 @@ TEST(FlitConfig, RefusesWhatCannotWork) {
     EXPECT_NE(error([](Config& c) { c.nak_run = 0; }), "none");
     EXPECT_NE(error([](Config& c) { c.timeout_flits = 0; }), "none");
     EXPECT_NE(error([](Config& c) { c.start_acks = 0; }), "none");
-    EXPECT_NE(error([](Config& c) { c.start_flits_max = 11; }), "none");
+    EXPECT_NE(error([](Config& c) { c.start_flits_max = 12; }), "none");
     EXPECT_NE(error([](Config& c) { c.backs_off = true; }), "none");
     EXPECT_NE(error([](Config& c) { c.flit_time = Duration(); }, Config::of_datagrams(1400)),
               "none");
