@@ -201,6 +201,14 @@ class Namespaces(Dying):
             self.ip("-n", host, "address", "add", f"{address}/24", "dev", link)
             for device in (link, "lo"):
                 self.ip("-n", host, "link", "set", device, "up")
+        self.folder = tempfile.TemporaryDirectory(prefix="wireproof-jobs-")
+        self.addCleanup(self.folder.cleanup)
+
+    def mpirun(self, ssh, hosts):
+        """Its session folder is of this test alone: one that a killed mpirun left in /tmp stops the next with its number."""
+        return self.on(0, "mpirun.openmpi", "--allow-run-as-root", "--mca", "plm_rsh_agent", ssh, "--mca",
+                       "oob_tcp_if_include", "10.92.0.0/24", "--mca", "orte_tmpdir_base", self.folder.name, "--host",
+                       ",".join(f"{host}:2" for host in hosts), "-n", "4", HELLO)
 
     def ip(self, *arguments):
         subprocess.run(["ip", *arguments], check=True)
@@ -214,8 +222,6 @@ class TwoHosts(Namespaces):
 
     def setUp(self):
         super().setUp()
-        self.folder = tempfile.TemporaryDirectory(prefix="wireproof-jobs-")
-        self.addCleanup(self.folder.cleanup)
         # In place of ssh: its host is a namespace.
         self.ssh = pathlib.Path(self.folder.name) / "ssh"
         self.ssh.write_text('#!/bin/sh\n[ "$1" = -x ] && shift\nhost=$1; shift\n[ "$1" = -- ] && shift\n'
@@ -238,10 +244,7 @@ class TwoHosts(Namespaces):
 
     def test_of_mpirun(self):
         need("mpirun.openmpi")
-        a, b = self.hosts
-        self.two_hosts(run(self.on(
-            0, "mpirun.openmpi", "--allow-run-as-root", "--mca", "plm_rsh_agent", self.ssh, "--mca", "oob_tcp_if_include",
-            "10.92.0.0/24", "--host", f"{a}:2,{b}:2", "-n", "4", HELLO)))
+        self.two_hosts(run(self.mpirun(self.ssh, self.hosts)))
 
     def test_a_rank_that_is_killed_is_lost_at_once_here_and_after_the_peer_timeout_there(self):
         ended = run(self.launch("--keep-going", "--", TRAFFIC, "2", PEER_TIMEOUT))
@@ -291,10 +294,7 @@ class TwoHostsBySsh(Namespaces):
 
     def test_of_mpirun(self):
         need("mpirun.openmpi")
-        a, b = self.addresses
-        self.two_hosts(run(self.on(
-            0, "mpirun.openmpi", "--allow-run-as-root", "--mca", "plm_rsh_agent", self.ssh, "--mca", "oob_tcp_if_include",
-            "10.92.0.0/24", "--host", f"{a}:2,{b}:2", "-n", "4", HELLO)))
+        self.two_hosts(run(self.mpirun(self.ssh, self.addresses)))
 
     def test_without_a_launcher(self):
         peers = ",".join(f"{self.addresses[rank // 2]}:{7500 + rank}" for rank in range(4))
