@@ -1,27 +1,12 @@
 // The built-in scenarios of docs/rules/cxl.md, frame by frame.
 #include <gtest/gtest.h>
 
-#include "wireproof/lab/ladder/built_in.hpp"
-#include "wireproof/lab/ladder/ladder.hpp"
-#include "wireproof/lab/ladder/ladder_render.hpp"
-#include "wireproof/lab/ladder/scenario_file.hpp"
+#include <vector>
+
+#include "wireproof/lab/ladder/ladder_test_kit.hpp"
 
 namespace wireproof::lab {
 namespace {
-
-/// Runs a built-in scenario, which must end by itself.
-Ladder run_built_in(std::string_view name) {
-    const BuiltIn* built_in = find_built_in(name);
-    EXPECT_NE(built_in, nullptr) << name;
-    if (built_in == nullptr) return {};
-    const auto scenario = read_scenario(built_in->text, name);
-    EXPECT_TRUE(scenario.has_value()) << (scenario ? "" : scenario.error().message);
-    auto ladder = run_scenario(*scenario);
-    EXPECT_TRUE(ladder.has_value());
-    EXPECT_EQ(ladder->end, LadderEnd::idle);
-    EXPECT_EQ(ladder->wrong, "");
-    return std::move(*ladder);
-}
 
 /// What one side sent. "*" stands after a resent frame. The five RETRY.Frames before a request or
 /// an answer are left out.

@@ -4,8 +4,7 @@
 
 #include <string>
 
-#include "wireproof/lab/ladder/ladder.hpp"
-#include "wireproof/lab/ladder/scenario_file.hpp"
+#include "wireproof/lab/ladder/ladder_test_kit.hpp"
 
 namespace wireproof::lab {
 namespace {
@@ -17,15 +16,9 @@ struct Drawn {
 };
 
 Ladder ladder_of(const Drawn& drawn, bool corrected) {
-    const std::string text = "protocol = \"flit\"\n[engine]\n" + drawn.engine + drawn.correction +
-                             (corrected ? " = true\n" : " = false\n") + drawn.rest +
-                             "[stop]\nframes = 60\n";
-    const auto scenario = read_scenario(text, "test.toml");
-    EXPECT_TRUE(scenario.has_value()) << (scenario ? "" : scenario.error().message);
-    if (!scenario) return {};
-    const auto ladder = run_scenario(*scenario);
-    EXPECT_TRUE(ladder.has_value());
-    return ladder ? *ladder : Ladder();
+    return run_text("protocol = \"flit\"\n[engine]\n" + drawn.engine + drawn.correction +
+                    (corrected ? " = true\n" : " = false\n") + drawn.rest +
+                    "[stop]\nframes = 60\n");
 }
 
 std::string traffic(int messages, int at_ns = 0, int every_ns = 0) {

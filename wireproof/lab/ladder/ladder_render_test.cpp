@@ -1,25 +1,13 @@
-#include "wireproof/lab/ladder/ladder_render.hpp"
-
+// A ladder as text, as a picture and as a capture.
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "wireproof/base/bytes.hpp"
-#include "wireproof/lab/ladder/built_in.hpp"
-#include "wireproof/lab/ladder/scenario_file.hpp"
+#include "wireproof/lab/ladder/ladder_test_kit.hpp"
 
 namespace wireproof::lab {
 namespace {
-
-Ladder ladder_of(std::string_view text) {
-    const auto scenario = read_scenario(text, "test.toml");
-    EXPECT_TRUE(scenario.has_value()) << (scenario ? "" : scenario.error().message);
-    return scenario ? *run_scenario(*scenario) : Ladder();
-}
-
-Ladder built_in(std::string_view name) {
-    return ladder_of(find_built_in(name)->text);
-}
 
 std::size_t count(std::string_view text, std::string_view what) {
     std::size_t found = 0;
@@ -30,7 +18,7 @@ std::size_t count(std::string_view text, std::string_view what) {
 }
 
 TEST(LadderText, IsOneLineForAFrameWithTimesWhereTheyAre) {
-    EXPECT_EQ(text_of(built_in("pcie-lost-nak")),
+    EXPECT_EQ(text_of(run_built_in("pcie-lost-nak")),
               R"(pcie-lost-nak (pcie): TLP 2 is damaged, and B's Nak for it is lost. B sends no
 second Nak. A's REPLAY_TIMER sends TLP 1 and TLP 2 again; B has TLP 1 and drops
 it.
@@ -55,10 +43,10 @@ B: 4 frames (0 again), timeouts: 0, asked for: 0, delivered here: 3
 
 TEST(LadderText, Fits80ColumnsWhateverTheScenario) {
     std::vector<Ladder> ladders;
-    for (const BuiltIn& one : built_in_scenarios()) ladders.push_back(ladder_of(one.text));
+    for (const BuiltIn& one : built_in_scenarios()) ladders.push_back(run_text(one.text));
     const std::string long_word(390, 'w');
     for (const char* protocol : {"pcie", "hippi6400", "sp-am"}) {
-        ladders.push_back(ladder_of(
+        ladders.push_back(run_text(
             "name = \"" + std::string(60, 'n') + "\"\ntitle = \"a " + long_word +
             "\"\nprotocol = \"" + protocol +
             "\"\nshow_start = true\n[[traffic]]\nfrom = \"A\"\nmessages = 30\nat_ns = 900000000\n"
@@ -88,7 +76,7 @@ TEST(LadderText, TimesTakeALongerUnitBeforeTheyOutgrowTheirColumn) {
 }
 
 TEST(LadderSvg, HasALineForEachFrameAndACrossForEachThatIsLost) {
-    const std::string svg = svg_of(built_in("hippi-lost-notice"));
+    const std::string svg = svg_of(run_built_in("hippi-lost-notice"));
     EXPECT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
     EXPECT_TRUE(svg.ends_with("</svg>\n"));
     EXPECT_EQ(count(svg, ">data "), 5U);
@@ -100,7 +88,7 @@ TEST(LadderSvg, HasALineForEachFrameAndACrossForEachThatIsLost) {
 }
 
 TEST(LadderSvg, EscapesWhatAUserWrote) {
-    const std::string svg = svg_of(ladder_of(R"(
+    const std::string svg = svg_of(run_text(R"(
 name = "<b> & 'c'"
 title = "]]> <script>"
 protocol = "pcie"
@@ -133,7 +121,7 @@ std::vector<Block> blocks_of(ConstBytes file) {
 }
 
 TEST(LadderPcapng, HasAPacketForEachFrameAndACommentForEachFault) {
-    const Ladder ladder = built_in("pcie-lost-nak");
+    const Ladder ladder = run_built_in("pcie-lost-nak");
     const std::vector<std::byte> file = pcapng_of(ladder);
     const std::vector<Block> blocks = blocks_of(file);
     ASSERT_EQ(blocks.size(), 3 + ladder.frames.size());
@@ -157,7 +145,7 @@ TEST(LadderPcapng, HasAPacketForEachFrameAndACommentForEachFault) {
 
 // A dissector must see the frames as the standard defines them, including their checks.
 TEST(LadderPcapng, FramesCarryTheirChecks) {
-    const Ladder ladder = built_in("pcie-lost-tlp");
+    const Ladder ladder = run_built_in("pcie-lost-tlp");
     const std::vector<std::byte>& ack = ladder.frames[1].bytes;
     constexpr std::array<unsigned, 8> ack0 = {0x5C, 0, 0, 0, 0, 0xB3, 0x62, 0xFD};
     ASSERT_EQ(ack.size(), ack0.size());

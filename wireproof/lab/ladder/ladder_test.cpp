@@ -1,59 +1,11 @@
 // The built-in scenarios of docs/rules, frame by frame, and how the ladder connects the arrival of
 // a frame with its departure.
-#include "wireproof/lab/ladder/ladder.hpp"
-
 #include <gtest/gtest.h>
 
-#include "wireproof/lab/ladder/built_in.hpp"
-#include "wireproof/lab/ladder/ladder_render.hpp"
-#include "wireproof/lab/ladder/scenario_file.hpp"
+#include "wireproof/lab/ladder/ladder_test_kit.hpp"
 
 namespace wireproof::lab {
 namespace {
-
-Ladder run_text(std::string_view text) {
-    const auto scenario = read_scenario(text, "test.toml");
-    EXPECT_TRUE(scenario.has_value()) << (scenario ? "" : scenario.error().message);
-    if (!scenario) return {};
-    auto ladder = run_scenario(*scenario);
-    EXPECT_TRUE(ladder.has_value());
-    return ladder ? *std::move(ladder) : Ladder();
-}
-
-/// Runs a built-in scenario. It must end by itself with everything delivered.
-Ladder run_built_in(std::string_view name) {
-    const BuiltIn* built_in = find_built_in(name);
-    EXPECT_NE(built_in, nullptr) << name;
-    if (built_in == nullptr) return {};
-    Ladder ladder = run_text(built_in->text);
-    EXPECT_EQ(ladder.name, name);
-    EXPECT_EQ(ladder.end, LadderEnd::idle);
-    EXPECT_EQ(ladder.wrong, "");
-    return ladder;
-}
-
-/// Frames in the order of sending. "<" stands before a frame from B, "*" after a resent frame; the
-/// fate follows if the frame was not delivered.
-std::string order(const Ladder& ladder) {
-    std::string text;
-    for (const LadderFrame& frame : ladder.frames) {
-        if (!text.empty()) text += ", ";
-        text += (frame.from == Side::b ? "<" : "") + label_of(frame) + (frame.resent ? "*" : "");
-        if (frame.fate_word() != "delivered") text += " " + std::string(frame.fate_word());
-    }
-    return text;
-}
-
-struct Sum {
-    std::uint64_t timeouts;
-    std::uint64_t resent;
-    std::uint64_t delivered;
-    friend bool operator==(const Sum&, const Sum&) = default;
-};
-Sum sum_of(const Ladder& ladder) {
-    const auto& [a, b] = *ladder.counts;
-    return {a.timeouts + b.timeouts, a.resent + b.resent, a.delivered + b.delivered};
-}
 
 // PCIE-24: S1
 TEST(Ladder, PcieLostTlp) {
