@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "wireproof/core/link_pair_test_kit.hpp"
 #include "wireproof/proto/cxl/link.hpp"
 
 namespace wireproof::cxl {
@@ -26,12 +27,6 @@ struct Frame {
 };
 
 using Names = std::vector<std::string>;
-
-inline std::vector<std::byte> message(std::size_t size, std::uint32_t seed = 1) {
-    std::vector<std::byte> bytes(size);
-    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(seed + i * 7);
-    return bytes;
-}
 
 /// What the line hands over in place of a flit that it spoilt.
 inline const RxFrame damaged_frame{.bytes = {}, .integrity = Integrity::damaged};
@@ -119,28 +114,15 @@ inline Config test_config() {
     return config;
 }
 
-/// Ends on demand. The calls work from `a` to `b` unless they name an end.
-class Pair {
+/// Ends on demand.
+class Pair : public LinkPair<End, Frame> {
 public:
-    explicit Pair(const Config& config = test_config(), bool starts = true) : a(config), b(config) {
+    explicit Pair(const Config& config = test_config(), bool starts = true)
+        : LinkPair(config, config) {
         if (starts) start();
     }
 
-    /// Carries all frames in both directions until both ends are quiet.
-    void settle() {
-        for (bool moved = true; moved;) {
-            moved = false;
-            while (const auto frame = a.poll(now)) {
-                b.give(now, *frame);
-                moved = true;
-            }
-            while (const auto frame = b.poll(now)) {
-                a.give(now, *frame);
-                moved = true;
-            }
-        }
-    }
-    /// The same, and lets time pass until no timer runs.
+    /// As settle(), and lets time pass until no timer runs.
     void finish() {
         settle();
         for (int i = 0; i < 1000 && next() != never; ++i) {
@@ -156,61 +138,10 @@ public:
         EXPECT_EQ(a.link.state(), Link::State::up);
         EXPECT_EQ(b.link.state(), Link::State::up);
     }
-
-    void submit(std::size_t count, std::size_t size = 8) {
-        for (std::size_t i = 0; i < count; ++i) {
-            EXPECT_EQ(a.link.submit(message(size, submitted++)), SubmitStatus::accepted);
-        }
-    }
-
-    /// All frames that leave an end now.
-    std::vector<Frame> frames(End& end) {
-        std::vector<Frame> all;
-        while (auto frame = end.poll(now)) all.push_back(std::move(*frame));
-        return all;
-    }
-    /// Their names. The frames are dropped.
-    Names leaving(End& end) { return names_of(frames(end)); }
-    static Names names_of(const std::vector<Frame>& frames) {
-        Names names;
-        for (const Frame& frame : frames) names.push_back(frame.name());
-        return names;
-    }
-    void carry(const std::vector<Frame>& frames, End& to) {
-        for (const Frame& frame : frames) to.give(now, frame);
-    }
-    /// Carries what leaves `from` now, and returns its names.
-    Names carry(End& from, End& to) {
-        const std::vector<Frame> all = frames(from);
-        carry(all, to);
-        return names_of(all);
-    }
-
-    Instant next() const { return std::min(a.link.next_deadline(), b.link.next_deadline()); }
-    /// Passes to the next deadline of either end.
-    void wait() {
-        ASSERT_NE(next(), never);
-        pass_to(next());
-    }
-    void pass_to(Instant then) {
-        now = std::max(now, then);
-        if (a.link.next_deadline() <= now) a.on_deadline(now);
-        if (b.link.next_deadline() <= now) b.on_deadline(now);
-    }
-    void pass(Duration time) { pass_to(now + time); }
-
-    /// Each submitted message has arrived once and in order.
-    void expect_all() const {
-        ASSERT_EQ(b.got.size(), submitted);
-        for (std::uint32_t i = 0; i < submitted; ++i) {
-            EXPECT_EQ(b.got[i], message(b.got[i].size(), i)) << i;
-        }
-    }
-
-    Instant now;
-    End a;
-    End b;
-    std::uint32_t submitted = 0;
 };
+
+inline std::vector<std::byte> message(std::size_t size, std::uint32_t seed = 1) {
+    return Pair::message(size, seed);
+}
 
 }  // namespace wireproof::cxl

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "wireproof/core/link_pair_test_kit.hpp"
 #include "wireproof/proto/pcie/link.hpp"
 
 namespace wireproof::pcie {
@@ -24,12 +25,6 @@ struct Frame {
 };
 
 using Names = std::vector<std::string>;
-
-inline std::vector<std::byte> message(std::size_t size, std::uint32_t seed = 1) {
-    std::vector<std::byte> bytes(size);
-    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(seed + i * 7);
-    return bytes;
-}
 
 class End {
 public:
@@ -87,75 +82,19 @@ inline Config test_config() {
     return config;
 }
 
-/// The calls work from `a` to `b` unless they name an end.
-class Pair {
+class Pair : public LinkPair<End, Frame> {
 public:
-    explicit Pair(const Config& config = test_config()) : a(config), b(config) { start(); }
-
-    /// Carries all frames in both directions until both ends are quiet.
-    void settle() {
-        for (bool moved = true; moved;) {
-            moved = false;
-            while (const auto frame = a.poll(now)) {
-                b.give(now, *frame);
-                moved = true;
-            }
-            while (const auto frame = b.poll(now)) {
-                a.give(now, *frame);
-                moved = true;
-            }
-        }
-    }
+    explicit Pair(const Config& config = test_config()) : LinkPair(config, config) { start(); }
 
     void start() {
         settle();
         EXPECT_EQ(a.link.state(), Link::State::active);
         EXPECT_EQ(b.link.state(), Link::State::active);
     }
-
-    void submit(std::size_t count, std::size_t size = 8) {
-        for (std::size_t i = 0; i < count; ++i) {
-            EXPECT_EQ(a.link.submit(message(size, submitted++)), SubmitStatus::accepted);
-        }
-    }
-
-    /// The names of all frames that leave an end now. The frames are dropped.
-    Names leaving(End& end) {
-        Names names;
-        while (const auto frame = end.poll(now)) names.push_back(frame->name());
-        return names;
-    }
-    std::vector<Frame> frames(End& end) {
-        std::vector<Frame> all;
-        while (auto frame = end.poll(now)) all.push_back(std::move(*frame));
-        return all;
-    }
-
-    /// Passes to the next deadline of either end.
-    void wait() {
-        const Instant next = std::min(a.link.next_deadline(), b.link.next_deadline());
-        ASSERT_NE(next, never);
-        pass_to(next);
-    }
-    void pass_to(Instant then) {
-        now = std::max(now, then);
-        if (a.link.next_deadline() <= now) a.on_deadline(now);
-        if (b.link.next_deadline() <= now) b.on_deadline(now);
-    }
-    void pass(Duration time) { pass_to(now + time); }
-
-    /// Each submitted message has arrived once and in order.
-    void expect_all() const {
-        ASSERT_EQ(b.got.size(), submitted);
-        for (std::uint32_t i = 0; i < submitted; ++i) {
-            EXPECT_EQ(b.got[i], message(b.got[i].size(), i)) << i;
-        }
-    }
-
-    Instant now;
-    End a;
-    End b;
-    std::uint32_t submitted = 0;
 };
+
+inline std::vector<std::byte> message(std::size_t size, std::uint32_t seed = 1) {
+    return Pair::message(size, seed);
+}
 
 }  // namespace wireproof::pcie

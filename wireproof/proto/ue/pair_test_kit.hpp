@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "wireproof/core/link_pair_test_kit.hpp"
 #include "wireproof/proto/ue/link.hpp"
 
 namespace wireproof::ue {
@@ -27,14 +28,6 @@ struct Frame {
 };
 
 using Names = std::vector<std::string>;
-
-inline std::vector<std::byte> message(std::size_t size, std::uint32_t seed = 1) {
-    std::vector<std::byte> bytes(size);
-    for (std::size_t i = 0; i < size; ++i) {
-        bytes[i] = static_cast<std::byte>(i < 4 ? seed >> (8 * i) : seed + i * 7);
-    }
-    return bytes;
-}
 
 inline Frame made(const CtlOs& ctl) {
     Frame frame;
@@ -120,27 +113,11 @@ inline void expect_identity(const Stats& stats) {
                   stats.rx_expected_seq_bad + stats.rx_missing_seq + stats.rx_duplicate_seq);
 }
 
-/// The calls work from `a` to `b` unless they name an end.
-class Pair {
+class Pair : public LinkPair<End, Frame> {
 public:
-    explicit Pair(const Config& config = test_config()) : a(config), b(config) { start(); }
+    explicit Pair(const Config& config = test_config()) : LinkPair(config, config) { start(); }
     /// Before INIT.
-    Pair(const Config& of_a, const Config& of_b) : a(of_a), b(of_b) {}
-
-    /// Carries all frames in both directions until both ends are quiet.
-    void settle() {
-        for (bool moved = true; moved;) {
-            moved = false;
-            while (const auto frame = a.poll(now)) {
-                b.give(now, *frame);
-                moved = true;
-            }
-            while (const auto frame = b.poll(now)) {
-                a.give(now, *frame);
-                moved = true;
-            }
-        }
-    }
+    Pair(const Config& of_a, const Config& of_b) : LinkPair(of_a, of_b) {}
 
     void start() {
         settle();
@@ -149,59 +126,10 @@ public:
         EXPECT_EQ(a.link.transmitter().state(), Transmitter::State::advance);
         EXPECT_EQ(b.link.transmitter().state(), Transmitter::State::advance);
     }
-
-    void submit(std::size_t count, std::size_t size = 8) {
-        for (std::size_t i = 0; i < count; ++i) {
-            EXPECT_EQ(a.link.submit(message(size, submitted++)), SubmitStatus::accepted);
-        }
-    }
-
-    /// The names of all frames that leave an end now. The frames are dropped.
-    Names leaving(End& end) {
-        Names names;
-        while (const auto frame = end.poll(now)) names.push_back(frame->name());
-        return names;
-    }
-    std::vector<Frame> frames(End& end) {
-        std::vector<Frame> all;
-        while (auto frame = end.poll(now)) all.push_back(std::move(*frame));
-        return all;
-    }
-    /// Carries all frames that leave `from` now.
-    Names carry(End& from, End& to) {
-        Names names;
-        while (const auto frame = from.poll(now)) {
-            names.push_back(frame->name());
-            to.give(now, *frame);
-        }
-        return names;
-    }
-
-    /// Passes to the next deadline of either end.
-    void wait() {
-        const Instant next = std::min(a.link.next_deadline(), b.link.next_deadline());
-        ASSERT_NE(next, never);
-        pass_to(next);
-    }
-    void pass_to(Instant then) {
-        now = std::max(now, then);
-        a.on_deadline(now);
-        b.on_deadline(now);
-    }
-    void pass(Duration time) { pass_to(now + time); }
-
-    /// Each submitted message has arrived once and in order.
-    void expect_all() const {
-        ASSERT_EQ(b.got.size(), submitted);
-        for (std::uint32_t i = 0; i < submitted; ++i) {
-            EXPECT_EQ(b.got[i], message(b.got[i].size(), i)) << i;
-        }
-    }
-
-    Instant now;
-    End a;
-    End b;
-    std::uint32_t submitted = 0;
 };
+
+inline std::vector<std::byte> message(std::size_t size, std::uint32_t seed = 1) {
+    return Pair::message(size, seed);
+}
 
 }  // namespace wireproof::ue
