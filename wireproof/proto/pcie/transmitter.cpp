@@ -16,7 +16,7 @@ Credits credits_for(std::size_t length) {
 Transmitter::Transmitter(const Config& config)
     : config_(config),
       circle_(config.modulus),
-      buffer_(config),
+      buffer_({config.replay_slots, config.payload_max, config.payload_lent}),
       timer_(config.replay_after, config.replay_floor),
       backoff_(config.backs_off) {
     reset();
@@ -40,7 +40,7 @@ void Transmitter::reset() {
 SubmitStatus Transmitter::submit(FlowType type, ConstBytes message) {
     if (message.size() > config_.payload_max) return SubmitStatus::too_long;
     if (buffer_.full()) return SubmitStatus::no_room;
-    buffer_.push(type, message);
+    buffer_.push(message, {type});
     return SubmitStatus::accepted;
 }
 
@@ -193,7 +193,7 @@ void Transmitter::write(std::size_t index, bool nullified, TxFrame& out) const {
 }
 
 void Transmitter::fingerprint(Instant now, Fingerprint& sink) const {
-    buffer_.fingerprint(sink);
+    buffer_.fingerprint(sink, [&](const TlpMark& tlp, bool) { sink.add(tlp.type); });
     for (const CreditGate& gate : gates_) gate.fingerprint(sink);
     sink.add(next_.value());
     sink.add(nullify_next_);

@@ -6,9 +6,9 @@
 #include "wireproof/core/backoff.hpp"
 #include "wireproof/core/frame.hpp"
 #include "wireproof/core/link_engine.hpp"
+#include "wireproof/core/replay_buffer.hpp"
 #include "wireproof/core/rtt_estimator.hpp"
 #include "wireproof/proto/pcie/flow_credit.hpp"
-#include "wireproof/proto/pcie/replay_buffer.hpp"
 #include "wireproof/proto/pcie/wire_format.hpp"
 
 namespace wireproof::pcie {
@@ -85,7 +85,10 @@ private:
 
     Config config_;
     Circle circle_;
-    ReplayBuffer buffer_;
+    struct TlpMark {
+        FlowType type = FlowType::posted;
+    };
+    ReplayBuffer<TlpMark> buffer_;
     std::array<CreditGate, flow_types> gates_;
     TlpNumber next_;   // NEXT_TRANSMIT_SEQ
     TlpNumber acked_;  // ACKD_SEQ

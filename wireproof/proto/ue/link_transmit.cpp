@@ -41,7 +41,7 @@ SubmitStatus Link::submit(ConstBytes message) {
 SubmitStatus Link::submit_ineligible(ConstBytes message) {
     if (message.size() > config_.payload_max) return SubmitStatus::too_long;
     if (ineligible_.full()) return SubmitStatus::no_room;
-    ineligible_.push(message, false);
+    ineligible_.push(message, {});
     return SubmitStatus::accepted;
 }
 

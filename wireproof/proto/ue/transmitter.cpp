@@ -29,7 +29,7 @@ void Transmitter::flush(Stats& stats) {
 
 SubmitStatus Transmitter::submit(ConstBytes message) {
     if (buffer_.full()) return SubmitStatus::no_room;
-    buffer_.push(message, std::exchange(poison_next_, false));
+    buffer_.push(message, {.poisoned = std::exchange(poison_next_, false)});
     return SubmitStatus::accepted;
 }
 
@@ -158,7 +158,7 @@ bool Transmitter::transmit(Instant now, TxFrame& out, Stats& stats) {
     }
     const std::size_t index = buffer_.sent();
     write(index, out);
-    buffer_.mark_sent(now);
+    buffer_.mark_sent().first_sent = now;
     outstanding_data_ += config_.mac_size(buffer_[index].length);
     timer_.sent(now, buffer_.sent());
     count_sent(index, stats);
@@ -186,7 +186,10 @@ void Transmitter::write(std::size_t index, TxFrame& out) const {
 }
 
 void Transmitter::fingerprint(Instant now, Fingerprint& sink) const {
-    buffer_.fingerprint(now, ages(), sink);
+    buffer_.fingerprint(sink, [&](const FrameMark& frame, bool sent) {
+        sink.add(frame.poisoned);
+        if (sent && ages()) sink.add(now - frame.first_sent);
+    });
     sink.add(state_);
     sink.add(acked_.value());
     sink.add(init_data_);

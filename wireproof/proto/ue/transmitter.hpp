@@ -10,9 +10,9 @@
 #pragma once
 
 #include "wireproof/core/backoff.hpp"
+#include "wireproof/core/replay_buffer.hpp"
 #include "wireproof/core/rtt_estimator.hpp"
 #include "wireproof/proto/ue/receiver.hpp"
-#include "wireproof/proto/ue/replay_buffer.hpp"
 
 namespace wireproof::ue {
 
@@ -83,7 +83,11 @@ private:
 
     Config config_;
     Circle circle_;
-    ReplayBuffer buffer_;
+    struct FrameMark {
+        bool poisoned = false;
+        Instant first_sent = {};  // set if sent
+    };
+    ReplayBuffer<FrameMark> buffer_;
     State state_ = State::llr_off;
     FrameNumber acked_;                   // acked_seq
     std::uint64_t outstanding_data_ = 0;  // bytes of the frames that were sent
