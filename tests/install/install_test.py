@@ -20,7 +20,7 @@ HELLO, LINK_RETRY = (os.path.join(SOURCE, "examples", name + ".cpp") for name in
 CONSUMER = os.path.join(SOURCE, "tests", "install", "consumer")
 REPEATS = os.path.join(CONSUMER, "repeats.cpp")
 HEADERS = os.path.join(SOURCE, "include")
-with open(os.path.join(HEADERS, "wireproof", "version.hpp"), encoding="utf-8") as header:
+with open(os.path.join(HEADERS, "wireproof", "version.h"), encoding="utf-8") as header:
     VERSION = ".".join(re.findall(r"^#define WIREPROOF_VERSION_\w+ (\d+)$", header.read(), re.M))
 
 
