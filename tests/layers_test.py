@@ -20,6 +20,7 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof
     "host": {"base", "core"},
     "host/job": {"base", "core", "host"},
     "front": {"public", "base", "core", "proto", "wire", "host"},
+    "front/c": {"public"},  # the interface for C stands on the headers that everybody may use
     "report": {"base"},  # pages and plots, for lab and for the command
     # Without wires and host, because a run depends only on its seed.
     "lab": {"public", "base", "core", "proto", "sim", "report"},
@@ -45,7 +46,7 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof
     "examples": {"public"},
     "examples/inside": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab"},
 }
-SLICED = {"proto", "wire", "front"}  # the folders in these must not include each other
+SLICED = {"proto", "wire", "front"}  # the folders in these, without a row, must not include each other
 # The results of these folders depend only on their inputs: they use no clock, random source,
 # environment, thread, file or socket. They may use only the system headers that are named here.
 PURE = {"base", "core", "proto", "sim", "report", "lab"}
@@ -93,10 +94,9 @@ def unit(path):
     folders = path.removeprefix("wireproof/").split("/")[:-1]
     if not folders:
         return "public", ""
-    if folders[0] in SLICED:
-        return folders[0], folders[1] if len(folders) > 1 else ""
     rows = ("/".join(folders[:length]) for length in range(len(folders), 1, -1))
-    return next((row for row in rows if row in MAY_INCLUDE), folders[0]), ""
+    row = next((row for row in rows if row in MAY_INCLUDE), folders[0])
+    return row, folders[1] if row in SLICED and len(folders) > 1 else ""
 
 
 def covers(name, row):
@@ -104,7 +104,7 @@ def covers(name, row):
 
 
 def allowed(here, there):
-    if here[0] in SLICED and there[0] == here[0]:
+    if here[0] in SLICED and covers(here[0], there[0]):
         return there == here
     return any(covers(name, there[0]) for name in (here[0], *MAY_INCLUDE[here[0]]))
 
@@ -267,6 +267,9 @@ def self_test():
         "wireproof/proto/am/n.h": '#include "wireproof/wire/udp/b.hpp"\n',
         "wireproof/front/o.c": "\n" * (LINES_MAX + 1),
         "wireproof/front/verbs/p.c": '#include "wireproof/front/verbs/engine.hpp"\n',
+        "wireproof/front/c/q.cpp": '#include "wireproof/front/am/node.hpp"\n',
+        "wireproof/front/c/r.cpp": '#include "wireproof/core/engine.hpp"\n',
+        "wireproof/front/am/s.cpp": '#include "wireproof/front/c/guard.hpp"\n',
         "wireproof/sim/clock_test.cpp": "auto now = std::chrono::steady_clock::now();\n",
     }
     fine = {
@@ -274,6 +277,7 @@ def self_test():
         "wireproof/proto/am/ok_test.cpp": '#include <gtest/gtest.h>\n#include "wireproof/proto/am/a_test_kit.hpp"\n',
         "wireproof/host/ok.cpp": "#include <chrono>\n",
         "wireproof/front/verbs/hooks/ok.c": '#include "wireproof/front/verbs/hooks/a.h"\n#include <dlfcn.h>\n',
+        "wireproof/front/c/lab/ok.cpp": '#include "wireproof/front/c/guard.hpp"\n#include "wireproof/lab.hpp"\n',
         "wireproof/lab/j.hpp": "namespace wireproof::lab {\nstruct Twice {\n",
         "include/wireproof/shown.hpp": "namespace wireproof::lab {\nclass WIREPROOF_EXPORT Shown {\n",
         "wireproof/lab/all.cpp": '#include "wireproof/lab/link_retry/b.hpp"\n#include "wireproof/lab/sp2/deep/b.hpp"\n',
