@@ -4,7 +4,7 @@
 
 list(TRANSFORM WIREPROOF_LINK_ENGINES PREPEND proto_ OUTPUT_VARIABLE link_engines)
 set(parts base core proto_am ${link_engines} proto_ib proto_collective wire_memory wire_udp wire_shm
-  wire_faulty host front_am front_ib)
+  wire_faulty host front_am front_ib front_c)
 if(WIREPROOF_LAB)
   list(APPEND parts sim sim_sp2 report lab)
 endif()
@@ -74,8 +74,10 @@ wireproof_usable(wireproof)
 wireproof_usable(wireproof_shared)
 set_target_properties(wireproof PROPERTIES EXPORT_NAME static)
 set_target_properties(wireproof_shared PROPERTIES EXPORT_NAME shared OUTPUT_NAME wireproof
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-target_link_options(wireproof_shared PRIVATE -Wl,-z,defs)
+  VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/wireproof.map)
+configure_file(cmake/wireproof.map.in ${CMAKE_CURRENT_BINARY_DIR}/wireproof.map @ONLY)
+target_link_options(wireproof_shared PRIVATE -Wl,-z,defs
+  -Wl,--version-script=${CMAKE_CURRENT_BINARY_DIR}/wireproof.map)
 add_library(wireproof::wireproof ALIAS wireproof)
 add_library(wireproof::static ALIAS wireproof)
 add_library(wireproof::shared ALIAS wireproof_shared)

@@ -6,11 +6,12 @@
 // program sets up a struct of options with its init function, which fills in `size` and the
 // defaults. In a struct of results, the program sets `size` to sizeof of the struct.
 // - If `size` is less than the library knows, the other members have their defaults, or the library
-//   does not write them. `size` must then end after a member.
+//   does not write them.
 // - If `size` is more, the bytes that the library does not know must be 0 in options. In results,
 // the
 //   library sets them to 0.
-// - `size` is at most 4096. Each other size is WIREPROOF_BAD_ARGUMENT.
+// - `size` is a multiple of sizeof(size_t), and at most 4096. Each other size is
+//   WIREPROOF_BAD_ARGUMENT.
 // The library sets `size` in a struct that it passes to a handler or callback, to the bytes that it
 // knows. `reserved` is 0.
 //
@@ -62,12 +63,11 @@ enum {
     WIREPROOF_CLOSED = 8,     // the endpoint is closed, or was closed before the transfer had ended
     WIREPROOF_TIMED_OUT = 9,  // the limit passed first
     WIREPROOF_FAILED = 10,    // the text of the error says why
-    WIREPROOF_BAD_ARGUMENT = 11,  // NULL, a struct of a wrong size, or a value that has no meaning
-    WIREPROOF_NO_MEMORY = 12,     // no memory is left
-    WIREPROOF_HANDLER_THREW =
-        13,                    // a handler or callback that is written in C++ threw an exception
-    WIREPROOF_CANCELLED = 14,  // the progress function stopped the simulation
-    WIREPROOF_NOT_BUILT = 15   // the library was built without the laboratory
+    WIREPROOF_BAD_ARGUMENT = 11,   // NULL, a struct of a wrong size, or a value that has no meaning
+    WIREPROOF_NO_MEMORY = 12,      // no memory is left
+    WIREPROOF_HANDLER_THREW = 13,  // a handler or callback, written in C++, threw an exception
+    WIREPROOF_CANCELLED = 14,      // the progress function stopped the simulation
+    WIREPROOF_NOT_BUILT = 15       // the library was built without the laboratory
 };
 /// The name of a status: "would_block"; "unknown" for other numbers. It lives as long as the
 /// program.
@@ -250,7 +250,7 @@ WIREPROOF_C_EXPORT wireproof_status wireproof_endpoint_deallocate(wireproof_endp
 /// What a peer may do with registered memory: read it by get, write it by store.
 enum { WIREPROOF_MAY_GET = 1, WIREPROOF_MAY_STORE = 2 };
 /// As `peer` in the next two calls: each peer.
-#define WIREPROOF_EACH_PEER ((size_t)-1)
+#define WIREPROOF_EACH_PEER SIZE_MAX
 /// Lets `peer` use `memory` in get and store, as the bits of `rights` say, and sets *address. The
 /// caller keeps the memory until unregister_memory has returned OK or the endpoint is closed.
 /// FAILED: no such peer, or the memory overlaps registered memory.
@@ -424,8 +424,7 @@ typedef struct wireproof_point_figures {
     double closed_etr, closed_ratio, deviation;  // or nothing
     double resent, timeouts, notices, acks, frames, line_bytes, jumped, unit_bytes, buffer_mean;
     uint64_t buffer_most;
-    uint64_t latency_50, latency_99, latency_999,
-        latency_max;  // of 50, 99, 99.9 and 100 % of units
+    uint64_t latency_50, latency_99, latency_999, latency_max;  // 50, 99, 99.9, 100 % of units
 } wireproof_point_figures;
 /// Simulates a point. `plan` may be NULL: the defaults. FAILED: a setting is not possible, or the
 /// link stopped. CANCELLED; HANDLER_THREW: `progress` is written in C++ and threw.

@@ -1,0 +1,37 @@
+// The layout of the structs on a machine of 64 bits. Programs that are compiled already depend on
+// it: a struct may only grow at its end. A change of an earlier line here breaks such programs.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#include "wireproof/wireproof.h"
+
+namespace {
+
+#define EXPECT_LAST(type, member, end)                                                  \
+    EXPECT_EQ(offsetof(type, member) + sizeof(type::member), std::size_t{end});         \
+    EXPECT_EQ(sizeof(type), std::size_t{end}) << "no bytes behind the last member, so " \
+                                                 "that the next one changes the size"
+
+TEST(CLayout, IsThatOfTheFirstVersion) {
+    if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers are those of 64 bits";
+    EXPECT_EQ(offsetof(wireproof_options, peers), 8U);
+    EXPECT_EQ(offsetof(wireproof_options, congestion_control), 56U);
+    EXPECT_EQ(offsetof(wireproof_options, active_peers), 72U);
+    EXPECT_LAST(wireproof_options, fault_reorder, 120);
+    EXPECT_EQ(offsetof(wireproof_message, memory), 32U);
+    EXPECT_LAST(wireproof_message, handler, 56);
+    EXPECT_LAST(wireproof_undelivered, length, 32);
+    EXPECT_EQ(offsetof(wireproof_peer_lost, message), 40U);
+    EXPECT_LAST(wireproof_peer_lost, undelivered_count, 72);
+    EXPECT_EQ(offsetof(wireproof_counters, mismatched), 96U);
+    EXPECT_LAST(wireproof_counters, refused, 216);
+    EXPECT_EQ(offsetof(wireproof_point_settings, payload), 32U);
+    EXPECT_LAST(wireproof_point_settings, bursts_bad, 96);
+    EXPECT_EQ(offsetof(wireproof_point_plan, progress), 48U);
+    EXPECT_LAST(wireproof_point_plan, user, 64);
+    EXPECT_EQ(offsetof(wireproof_point_figures, buffer_most), 144U);
+    EXPECT_LAST(wireproof_point_figures, latency_max, 184);
+}
+
+}  // namespace
