@@ -23,10 +23,16 @@ function(wireproof_usable name)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
+# A program in C that links with the archive needs the C++ library and libm.
+function(wireproof_usable_in_c name)
+  target_link_libraries(${name} INTERFACE $<$<LINK_LANGUAGE:C>:stdc++> $<$<LINK_LANGUAGE:C>:m>)
+endfunction()
+
 if(NOT WIREPROOF_INSTALL)
   add_library(wireproof STATIC ${objects})
   add_library(wireproof::wireproof ALIAS wireproof)
   wireproof_usable(wireproof)
+  wireproof_usable_in_c(wireproof)
   return()
 endif()
 
@@ -71,6 +77,7 @@ add_library(wireproof_shared SHARED ${whole})
 add_dependencies(wireproof wireproof_whole)
 add_dependencies(wireproof_shared wireproof_whole)
 wireproof_usable(wireproof)
+wireproof_usable_in_c(wireproof)
 wireproof_usable(wireproof_shared)
 set_target_properties(wireproof PROPERTIES EXPORT_NAME static)
 set_target_properties(wireproof_shared PROPERTIES EXPORT_NAME shared OUTPUT_NAME wireproof
@@ -107,9 +114,9 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wireproof-config.cmake
         DESTINATION ${package} COMPONENT development)
 
 file(RELATIVE_PATH WIREPROOF_PREFIX_FROM_PKGCONFIG /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-set(WIREPROOF_PC_LIBS "Libs: -L\${libdir} -lwireproof\nLibs.private: -lstdc++")
+set(WIREPROOF_PC_LIBS "Libs: -L\${libdir} -lwireproof\nLibs.private: -lstdc++ -lm")
 configure_file(cmake/wireproof.pc.in ${CMAKE_CURRENT_BINARY_DIR}/wireproof.pc @ONLY)
-set(WIREPROOF_PC_LIBS "Libs: \${libdir}/libwireproof.a -lstdc++")
+set(WIREPROOF_PC_LIBS "Libs: \${libdir}/libwireproof.a -lstdc++ -lm")
 configure_file(cmake/wireproof.pc.in ${CMAKE_CURRENT_BINARY_DIR}/wireproof-static.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wireproof.pc ${CMAKE_CURRENT_BINARY_DIR}/wireproof-static.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

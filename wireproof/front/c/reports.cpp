@@ -135,7 +135,7 @@ wireproof_status wireproof_endpoint_counters(wireproof_endpoint* endpoint, size_
         if (peer >= end.am.nodes() || peer == end.am.self()) {
             return done(end, WIREPROOF_NO_SUCH_PEER);
         }
-        write_sized(counters_of(end.am.counters(peer)), counters, counters->size);
+        write_sized(counters_of(end.am.counters(peer)), counters, size_of(counters));
         return done(end, WIREPROOF_OK);
     });
 }

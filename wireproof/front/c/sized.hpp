@@ -22,12 +22,20 @@ inline bool is_possible_size(std::size_t size) {
     return size >= sizeof(std::size_t) && size <= size_max && size % sizeof(std::size_t) == 0;
 }
 
+/// The size that a struct begins with. The struct may be shorter than this version knows it, so it
+/// is read as bytes.
+inline std::size_t size_of(const void* begin) {
+    std::size_t size = 0;
+    std::memcpy(&size, begin, sizeof size);
+    return size;
+}
+
 /// Copies the members that the program set over the defaults in `into`. False: NULL, a wrong size,
 /// or the program set members that this version does not know.
 template <Sized T>
 bool read_sized(const T* from, T& into) {
-    if (from == nullptr || !is_possible_size(from->size)) return false;
-    const auto bytes = std::span(reinterpret_cast<const std::byte*>(from), from->size);
+    if (from == nullptr || !is_possible_size(size_of(from))) return false;
+    const auto bytes = std::span(reinterpret_cast<const std::byte*>(from), size_of(from));
     const std::size_t known = std::min(bytes.size(), sizeof(T));
     const auto unknown = bytes.subspan(known);
     if (std::any_of(unknown.begin(), unknown.end(), [](std::byte b) { return b != std::byte{}; })) {
@@ -41,7 +49,7 @@ bool read_sized(const T* from, T& into) {
 /// Whether `to` is a struct to which write_sized may write.
 template <Sized T>
 bool is_writable(const T* to) {
-    return to != nullptr && is_possible_size(to->size);
+    return to != nullptr && is_possible_size(size_of(to));
 }
 
 /// Fills the `size` bytes at `to` and sets the member `size`; 0 for members that are not in T.

@@ -144,7 +144,7 @@ wireproof_status wireproof_point_run(const wireproof_point_settings* settings,
         if (good != WIREPROOF_OK) return good;
         const auto run = lab::run_point(point.settings, point.plan);
         if (!run) return reason.fail(WIREPROOF_FAILED, run.error());
-        write_sized(figures_of(*run), figures, figures->size);
+        write_sized(figures_of(*run), figures, size_of(figures));
         return WIREPROOF_OK;
     });
 }
