@@ -1,9 +1,10 @@
 // If an Endpoint or a Device gets no memory while it opens, it throws std::bad_alloc and leaves
-// nothing behind. The library itself throws no other exception. All other exceptions that leave a
-// call come from functions of the program.
+// nothing behind. The interface for C returns a status instead. The library itself throws no other
+// exception. All other exceptions that leave a call come from functions of the program.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
@@ -15,8 +16,10 @@
 
 #include "wireproof/am.hpp"
 #include "wireproof/front/am/endpoint_test_kit.hpp"
+#include "wireproof/front/c/c_test_kit.hpp"
 #include "wireproof/front/ib/device_test_kit.hpp"
 #include "wireproof/ib.hpp"
+#include "wireproof/wireproof.h"
 
 namespace {
 
@@ -176,6 +179,87 @@ TEST(ExceptionsOfAnEndpointsSizes, ThatNoMachineHasAreRefused) {
     options = am::test::options_on(false);
     options.active_peers = huge;
     EXPECT_NO_THROW((void)am::Endpoint::open(options));
+}
+
+/// Makes a call of the interface for C with no allocation, then with one, and so on until it
+/// returns OK. Until then it must return NO_MEMORY. Returns how often it did.
+template <class Call>
+int failures_until_ok(Call&& call) {
+    constexpr int most = 100'000;
+    for (int allocations = 0; allocations < most; ++allocations) {
+        const std::ptrdiff_t before = descriptors();
+        allocations_left = allocations;
+        const wireproof_status status = call();
+        allocations_left = -1;
+        if (status == WIREPROOF_OK) return allocations;
+        EXPECT_EQ(status, WIREPROOF_NO_MEMORY) << "after " << allocations << " allocations";
+        EXPECT_EQ(descriptors(), before) << "after " << allocations << " allocations";
+        if (status != WIREPROOF_NO_MEMORY) break;
+    }
+    return most;
+}
+
+TEST(ErrorsInC, WithoutMemoryAnEndpointIsNotOpenedAndLeavesNothing) {
+    wireproof_options options = c::test::options();
+    const char* peers[] = {"127.0.0.1:0", "127.0.0.1:9"};
+    options.peers = peers;
+    options.nodes = 2;
+    wireproof_endpoint* end = nullptr;
+    std::array<char, 64> why{};
+    const int failures = failures_until_ok([&] {
+        const auto status = wireproof_endpoint_open(&options, &end, why.data(), why.size());
+        if (status != WIREPROOF_OK) {
+            EXPECT_EQ(end, nullptr);
+            EXPECT_STREQ(why.data(), "no memory is left");
+        }
+        return status;
+    });
+    EXPECT_GT(failures, 10);
+    EXPECT_LT(failures, 1'000);
+    EXPECT_EQ(wireproof_endpoint_free(end), WIREPROOF_OK);
+}
+
+TEST(ErrorsInC, WithoutMemoryACallSaysSo) {
+    const c::test::Pair pair;
+    EXPECT_GT(failures_until_ok(
+                  [&] { return wireproof_endpoint_handle(pair.a(), 9, c::test::keep, nullptr); }),
+              0);
+    EXPECT_STREQ(wireproof_endpoint_error(pair.a()), "no memory is left");
+    wireproof_status taken = c::test::not_ended;
+    char byte = 0;
+    EXPECT_GT(failures_until_ok([&] {
+                  return wireproof_endpoint_get_async(pair.a(), 1, 0, &byte, 1, c::test::ended,
+                                                      &taken);
+              }),
+              0);
+    EXPECT_TRUE(pair.settle());
+    EXPECT_EQ(taken, WIREPROOF_FORBIDDEN) << "the get was begun once, and ended";
+}
+
+TEST(ErrorsInC, WithoutMemoryThereIsNoPointAndNoLadder) {
+    if (wireproof_has_lab() == 0) GTEST_SKIP() << "there is no laboratory";
+    wireproof_point_settings settings;
+    wireproof_point_plan plan;
+    ASSERT_EQ(wireproof_point_settings_init(&settings, sizeof settings), WIREPROOF_OK);
+    ASSERT_EQ(wireproof_point_plan_init(&plan, sizeof plan), WIREPROOF_OK);
+    settings.bit_error_rate = 1e-5;
+    plan.packets = 50;
+    wireproof_point_figures figures{};
+    figures.size = sizeof figures;
+    EXPECT_GT(failures_until_ok(
+                  [&] { return wireproof_point_run(&settings, &plan, &figures, nullptr, 0); }),
+              3);
+    EXPECT_GE(figures.packets, 50);
+    wireproof_ladder* ladder = nullptr;
+    EXPECT_GT(failures_until_ok([&] {
+                  const auto status =
+                      wireproof_ladder_of_first_failure(&settings, &plan, &ladder, nullptr, 0);
+                  EXPECT_EQ(ladder == nullptr, status != WIREPROOF_OK);
+                  return status;
+              }),
+              10);
+    EXPECT_STRNE(wireproof_ladder_text(ladder), "");
+    wireproof_ladder_free(ladder);
 }
 
 // Moves and destructors do not throw.
