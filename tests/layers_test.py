@@ -187,7 +187,7 @@ def check(root):
         name = str(file.relative_to(root)).removeprefix("include/")
         if file.suffix in SUFFIXES:
             complaints += check_file(file, name, types)
-        elif file.suffix not in NO_SOURCE:
+        elif file.suffix not in NO_SOURCE and not (name.startswith("examples/") and file.suffix == ".py"):
             complaints.append(f"{name}: no suffix of ours, so nothing would look into it")
     if not files:
         complaints.append(f"{root}: no sources found")
@@ -264,6 +264,7 @@ def self_test():
         "wireproof/lab/hidden.hpp": "namespace wireproof::lab {\nclass Shown {\n",
         "wireproof/core/l.cc": "#include <thread>\n",
         "wireproof/core/m.c": "#include <pthread.h>\n",
+        "wireproof/core/m.py": "import time\n",
         "wireproof/proto/am/n.h": '#include "wireproof/wire/udp/b.hpp"\n',
         "wireproof/front/o.c": "\n" * (LINES_MAX + 1),
         "wireproof/front/verbs/p.c": '#include "wireproof/front/verbs/engine.hpp"\n',
@@ -287,6 +288,7 @@ def self_test():
         "wireproof/lab/ok.hpp": "namespace wireproof::sim {\nstruct Twice {\n",
         "include/wireproof/c.h": '#include <stddef.h>\n#include "wireproof/version.h"\n',
         "examples/ok.cpp": "#include <wireproof/am.hpp>\n",
+        "examples/ok.py": "import ctypes\n",
     }
     for i, (folder, line) in enumerate(IMPURE_LINES):
         planted[f"wireproof/{folder}/impure_{i}.cpp"] = line + "\n"

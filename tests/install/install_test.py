@@ -12,13 +12,17 @@ import unittest
 CMAKE, COMPILER, GENERATOR, BUILD, SOURCE = (
     os.environ["WIREPROOF_" + name]
     for name in ("CMAKE", "COMPILER", "GENERATOR", "BUILD", "SOURCE"))
+C_COMPILER = shutil.which("cc") or "gcc"
+C99 = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 BUILD_TYPE = os.environ.get("WIREPROOF_BUILD_TYPE", "")
 # If the archive uses a sanitizer, the program must use it, too.
 FLAGS = os.environ.get("WIREPROOF_FLAGS", "")
 EXAMPLES = sorted(file[:-4] for file in os.listdir(os.path.join(SOURCE, "examples")) if file.endswith(".cpp"))
+C_API, C_API_CTYPES = (os.path.join(SOURCE, "examples", name) for name in ("c_api.c", "c_api_ctypes.py"))
 HELLO, LINK_RETRY = (os.path.join(SOURCE, "examples", name + ".cpp") for name in ("hello_am", "link_retry"))
 CONSUMER = os.path.join(SOURCE, "tests", "install", "consumer")
 REPEATS = os.path.join(CONSUMER, "repeats.cpp")
+ENDPOINTS = os.path.join(CONSUMER, "endpoints.c")
 HEADERS = os.path.join(SOURCE, "include")
 with open(os.path.join(HEADERS, "wireproof", "version.h"), encoding="utf-8") as header:
     VERSION = ".".join(re.findall(r"^#define WIREPROOF_VERSION_\w+ (\d+)$", header.read(), re.M))
@@ -48,6 +52,11 @@ class Installed(unittest.TestCase):
         """Five answers arrive, although one frame in ten is lost."""
         squares = "".join(f"{n} squared is {n * n}\n" for n in range(1, 6))
         self.assertEqual(run(program, env=env), squares)
+
+    def expect_c_api(self, *command, env=None, stored="stored: bytes from node 0\n"):
+        squares = "".join(f"{n} squared is {n * n}\n" for n in range(1, 6))
+        self.assertRegex(run(*command, env=env),
+                         f"^{squares}{stored}pcie ETR 9[23]\\.\\d %, by the closed form 92\\.8 %\n$")
 
     def expect_link_retry(self, program, env=None):
         """The library contains the laboratory, too: the program simulates points and draws a ladder."""
@@ -95,6 +104,15 @@ class AStrangersProjectFindsBuildsAndRunsIt(Installed):
             if name in said:
                 self.assertIn("answer 31\n", said[name])
 
+    def test_a_project_that_is_only_in_c(self):
+        for library in ("shared", "static"):
+            with self.subTest(library=library):
+                folder = self.path("build-c-" + library)
+                run(CMAKE, "-S", os.path.join(CONSUMER, "in_c"), "-B", folder, "-G", GENERATOR,
+                    f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DPROGRAMS={C_API}", f"-DLIBRARY=wireproof::{library}")
+                run(CMAKE, "--build", folder)
+                self.expect_c_api(os.path.join(folder, "c_api"))
+
     def expect_both(self, folder):
         self.expect_hello(os.path.join(folder, "hello_am"))
         self.expect_link_retry(os.path.join(folder, "link_retry"))
@@ -120,6 +138,31 @@ class PkgConfigFindsIt(Installed):
         where = {**os.environ, "LD_LIBRARY_PATH": os.path.dirname(self.find("libwireproof.so"))}
         self.expect_hello(self.path("hello"), where)
         self.expect_link_retry(self.path("link_retry"), where)
+
+    def test_in_c99_without_a_warning(self):
+        where = {**os.environ, "LD_LIBRARY_PATH": os.path.dirname(self.find("libwireproof.so"))}
+        for package in ("wireproof", "wireproof-static"):
+            answer = shlex.split(run("pkg-config", "--cflags", "--libs", package, env=self.environment))
+            for source, program in ((ENDPOINTS, "endpoints"), (C_API, "c_api")):
+                with self.subTest(package=package, program=program):
+                    run(C_COMPILER, *C99, *shlex.split(FLAGS), source, "-o", self.path(program), *answer)
+                    if program == "c_api":
+                        self.expect_c_api(self.path(program), env=where)
+                    else:
+                        self.assertEqual(run(self.path(program), env=where), "each call has its result\n")
+
+    def test_a_program_in_c_asks_for_the_versions_of_its_functions(self):
+        answer = shlex.split(run("pkg-config", "--cflags", "--libs", "wireproof", env=self.environment))
+        run(C_COMPILER, *C99, *shlex.split(FLAGS), C_API, "-o", self.path("c_api"), *answer)
+        asked = [line.split()[-1] for line in run("nm", "-D", self.path("c_api")).splitlines() if "wireproof_" in line]
+        self.assertIn("wireproof_endpoint_open@WIREPROOF_0", asked)
+        self.assertEqual([name for name in asked if not name.endswith("@WIREPROOF_0")], [])
+        self.assertIn("[libwireproof.so.0]", run("readelf", "-d", self.path("c_api")))
+
+    def test_python_needs_no_compiler(self):
+        if "-fsanitize=" in FLAGS:
+            self.skipTest("Python cannot load a library with sanitizers")
+        self.expect_c_api(sys.executable, C_API_CTYPES, self.find("libwireproof.so"), stored="")
 
     def test_the_archive_too(self):
         self.build("wireproof-static")
@@ -174,7 +217,7 @@ class ItsArchiveGoesIntoAnything(Installed):
 
 
 class OnlyWhatIsPublicIsInstalled(Installed):
-    SHOWN = re.compile(r"wireproof::(am|ib|lab)::")
+    SHOWN = re.compile(r"wireproof::(am|ib|lab)::|wireproof_[a-z]|WIREPROOF_(0|CXX_0\.1)$")
 
     def test_headers_are_the_public_ones(self):
         self.assertEqual(self.files(os.path.join(self.prefix, "include")), self.files(HEADERS))
@@ -182,7 +225,7 @@ class OnlyWhatIsPublicIsInstalled(Installed):
     def test_there_is_one_library_of_each_kind(self):
         libraries = [os.path.basename(f) for f in self.files(self.prefix)
                      if "libwireproof" in f and "/wireproof/" not in f]
-        self.assertEqual(libraries, ["libwireproof.a", "libwireproof.so", "libwireproof.so.0.1",
+        self.assertEqual(libraries, ["libwireproof.a", "libwireproof.so", "libwireproof.so.0",
                                      f"libwireproof.so.{VERSION}"])
 
     def test_each_belongs_to_a_component(self):
@@ -193,7 +236,7 @@ class OnlyWhatIsPublicIsInstalled(Installed):
             found[component] = self.files(prefix)
         self.assertEqual(sorted(found["runtime"] + found["development"]), self.files(self.prefix))
         for file in found["runtime"]:
-            self.assertRegex(file, r"^bin/wireproof$|/libwireproof\.so\.0\.1(\.0)?$"
+            self.assertRegex(file, r"^bin/wireproof$|/libwireproof\.so\.0(\.1\.0)?$"
                                    r"|/wireproof/libibverbs\.so\.1(\.14)?$"
                                    r"|/wireproof/libwireproof-(hooks|verbs-preload)\.so$")
 
@@ -220,7 +263,18 @@ class OnlyWhatIsPublicIsInstalled(Installed):
                 self.assertEqual([what for _, what in symbols if "toml::" in what], [])
 
     def test_programs_ask_for_this_version_of_it(self):
-        self.assertIn("[libwireproof.so.0.1]", run("readelf", "-d", self.find("libwireproof.so")))
+        self.assertIn("[libwireproof.so.0]", run("readelf", "-d", self.find("libwireproof.so")))
+
+    def test_each_function_of_the_header_for_c_has_its_version_and_no_other_does(self):
+        with open(os.path.join(HEADERS, "wireproof", "wireproof.h"), encoding="utf-8") as text:
+            declared = set(re.findall(r"WIREPROOF_C_EXPORT [^;(]*?(wireproof_\w+)\(", text.read()))
+        self.assertGreater(len(declared), 40)
+        shown = [line.split()[-1].split("@@") for line in run(
+            "nm", "-D", "--defined-only", self.find("libwireproof.so")).splitlines() if " A " not in line]
+        self.assertEqual({name for name, version in shown if version == "WIREPROOF_0"}, declared)
+        self.assertEqual({version for _, version in shown}, {"WIREPROOF_0", "WIREPROOF_CXX_0.1"})
+        self.assertEqual([name for name, version in shown
+                          if version != "WIREPROOF_0" and not re.match(r"_ZNK?9wireproof", name)], [])
 
     def test_the_command_is_there_and_runs_where_it_was_built(self):
         if os.environ.get("WIREPROOF_CLI") == "OFF":
@@ -276,6 +330,11 @@ class EveryPublicHeaderCompilesAlone(Installed):
     def test_as_cpp20_and_as_cpp23_without_a_warning(self):
         include = os.path.join(self.prefix, "include")
         for header in self.files(include):
+            if header.endswith(".h"):
+                with self.subTest(header=header, standard="c99"):
+                    with open(self.path("alone.c"), "w", encoding="ascii") as source:
+                        source.write(f"#include <{header}>\n" * 2 + "typedef int nothing;\n")
+                    run(C_COMPILER, *C99, "-fsyntax-only", f"-I{include}", self.path("alone.c"))
             for standard in ("c++20", "c++23"):
                 with self.subTest(header=header, standard=standard):
                     # Twice, because a second include must work, too.
