@@ -1,27 +1,29 @@
 // Wireproof for C, and for each language that can call C: Active Messages over a real network, and
 // the laboratory. It is the same library as am.hpp and lab.hpp, and these two headers say more
-// about the behaviour. This header compiles as C99 and as C++.
+// about the behaviour. This header compiles as C99 and as C++. Comments name a status without
+// WIREPROOF_, and a function of an endpoint without wireproof_endpoint_.
 //
 // Structs: each struct begins with a member `size`, because later versions append members. The
 // program sets up a struct of options with its init function, which fills in `size` and the
 // defaults. In a struct of results, the program sets `size` to sizeof of the struct.
-// - If `size` is less than the library knows, the other members have their defaults, or the library
+//
+// - If `size` is less than the library knows, the other members have their defaults. The library
 //   does not write them.
-// - If `size` is more, the bytes that the library does not know must be 0 in options. In results,
-// the
-//   library sets them to 0.
-// - `size` is a multiple of sizeof(size_t), and at most 4096. Each other size is
-//   WIREPROOF_BAD_ARGUMENT.
+// - If `size` is more, the bytes of options that the library does not know must be 0. In results,
+//   the library sets them to 0.
+// - `size` is a multiple of sizeof(size_t), and at most 4096. Each other size is BAD_ARGUMENT.
+//
 // The library sets `size` in a struct that it passes to a handler or callback, to the bytes that it
 // knows. `reserved` is 0.
 //
 // Errors: a function that can fail returns a wireproof_status. The text of an error on an endpoint
 // is wireproof_endpoint_error(). A function without an endpoint has two last parameters for the
-// text, `why` and `why_bytes`: if it fails, it writes one line of at most why_bytes bytes there,
-// the 0 at the end included. 1024 bytes are enough for most texts; a longer one is cut. After a
-// success the text is empty. `why` may be NULL. A NULL pointer to a handle or a struct, and a NULL
-// pointer to bytes that are not 0 bytes, is WIREPROOF_BAD_ARGUMENT. A function that returns no
-// status treats NULL as a closed endpoint. No C++ exception leaves a function.
+// text, `why` and `why_bytes`. If it fails, it writes one line and a 0 there, why_bytes bytes at
+// most; a longer text is cut. 1024 bytes are enough for most texts. After a success the text is
+// empty. `why` may be NULL. A NULL pointer to an endpoint or to a struct, and a NULL pointer to
+// bytes that are not 0 bytes, is BAD_ARGUMENT, if no comment says otherwise. A function that
+// returns no status treats NULL as a closed endpoint. Calls on a closed endpoint return CLOSED, and
+// reply returns NOT_ALLOWED. NO_MEMORY: no memory is left. No C++ exception leaves a function.
 //
 // Threads: one thread at a time may call an endpoint. This need not be the thread that opened it.
 // Different threads may use different endpoints at the same time. Any thread and any signal handler
@@ -100,25 +102,26 @@ enum {
 };
 enum { WIREPROOF_CONGESTION_BY_LOSS = 0, WIREPROOF_CONGESTION_BY_PATH = 1 };
 
-/// The options of open and join. am_values.hpp has the details of each.
+/// The options of open and join. Options in am_values.hpp has the details of each. The value after
+/// "Default" is that of wireproof_options_init(); it is 0 where none stands.
 typedef struct wireproof_options {
     size_t size;
     /// The address of each node, this node included: "address:port", or "shm:NAME" for all. NULL or
     /// "" is a peer whose address is not known yet. The library copies the texts.
     const char* const* peers;
-    size_t nodes;                   // how many texts `peers` has
+    size_t nodes;                   // how many texts `peers` has, at most 65,536
     size_t self;                    // the number of this node
     uint64_t job;                   // the same in all nodes
-    size_t mtu;                     // bytes of an IP packet; 1500
-    uint64_t peer_timeout_ms;       // how long a peer may be silent; 10,000
-    uint32_t congestion_control;    // WIREPROOF_CONGESTION_BETWEEN_HOSTS
-    uint32_t congestion_algorithm;  // WIREPROOF_CONGESTION_BY_PATH
-    uint32_t trust_payload;         // 1: the bytes of stores and gets have no CRC-32C; 0
+    size_t mtu;                     // bytes of the longest IP packet. Default 1500
+    uint64_t peer_timeout_ms;       // 1 to 86,400,000 of silence. Default 10,000
+    uint32_t congestion_control;    // Default BETWEEN_HOSTS
+    uint32_t congestion_algorithm;  // Default BY_PATH
+    uint32_t trust_payload;         // 1: the bytes of stores and gets have no CRC-32C
     uint32_t reserved;
-    size_t active_peers;  // to how many peers this node may send at once; 256
+    size_t active_peers;  // to how many peers this node may send at once. Default 256
     uint64_t seed;        // of the random numbers; 0: the system chooses it
     // For tests: the probability that a frame is lost, leaves twice, or leaves after later ones,
-    // and that a bit is inverted. 0 to 1; 0.
+    // and that a bit is inverted: 0 to 1.
     double fault_loss;
     double fault_bit_error;
     double fault_duplicate;
@@ -375,23 +378,23 @@ WIREPROOF_C_EXPORT int wireproof_has_lab(void);
 WIREPROOF_C_EXPORT const char* wireproof_point_protocol(size_t index);
 
 /// The settings of a point; PointSettings in lab.hpp has the details. Lengths and times are in
-/// bytes on the line.
+/// bytes on the line. "Default" is as in wireproof_options.
 typedef struct wireproof_point_settings {
     size_t size;
-    const char* protocol;        // "pcie"
-    double bit_error_rate;       // 0, or 1e-17 to 0.1; 0
-    double notice_loss;          // the probability that a notice is lost; 0
-    uint32_t payload;            // bytes of a message; 4096
-    uint32_t buffer;             // units that may be unacknowledged; 0: the library chooses
-    uint64_t loop;               // from the end of a damaged unit to its retransmission; 2000
-    uint64_t timer;              // how long the sender waits; 0: the library chooses
-    uint32_t ack_every;          // units that are acknowledged together; 0: the library chooses
-    uint32_t clean_back;         // 1: no bit errors back; 0
-    uint32_t renak_on_bad_head;  // only for pcie; 0
-    uint32_t loaded_back;        // 1: the receiver sends messages, too; 0
+    const char* protocol;   // see wireproof_point_protocol(). Default "pcie"
+    double bit_error_rate;  // 0, or 1e-17 to 0.1
+    double notice_loss;     // the probability that a notice is lost
+    uint32_t payload;       // bytes of a message. Default 4096
+    uint32_t buffer;        // units that may be unacknowledged; 0: the library chooses
+    uint64_t loop;          // from the end of a damaged unit to its retransmission. Default 2000
+    uint64_t timer;         // how long the sender waits; 0: the library chooses
+    uint32_t ack_every;     // units that are acknowledged together; 0: the library chooses
+    uint32_t clean_back;    // 1: no bit errors back
+    uint32_t renak_on_bad_head;  // 1 or 0, only for pcie
+    uint32_t loaded_back;        // 1: the receiver sends messages, too
     double bursts_begin;         // the probability that a burst begins with a frame; 0: no bursts
-    double bursts_end;           // that it ends with a frame; 1
-    double bursts_bad;           // that a frame in it is bad; 1
+    double bursts_end;           // that it ends with a frame. Default 1
+    double bursts_bad;           // that a frame in it is bad. Default 1
 } wireproof_point_settings;
 /// As wireproof_options_init(). It works without the laboratory, too.
 WIREPROOF_C_EXPORT wireproof_status
@@ -403,10 +406,10 @@ typedef int (*wireproof_progress)(double share, void* user);
 typedef struct wireproof_point_plan {
     size_t size;
     uint64_t packets;       // it ends after so many units; 0: by the next two
-    double relative_error;  // more than 0; 0.02
-    uint64_t packets_max;   // 1e18
-    uint64_t seed;          // 1
-    uint32_t jump;          // 0: each frame is simulated; 1
+    double relative_error;  // more than 0. Default 0.02
+    uint64_t packets_max;   // Default 1e18
+    uint64_t seed;          // Default 1
+    uint32_t jump;          // 0: each frame is simulated. Default 1
     uint32_t reserved;
     wireproof_progress progress;  // NULL: none
     void* user;                   // for `progress`
