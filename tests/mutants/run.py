@@ -30,8 +30,8 @@ LINK_ENGINES = re.search(r"set\(WIREPROOF_LINK_ENGINES ([^)]*)\)", (ROOT / "CMak
 MODULES = ["base", "core", "proto/am", *(f"proto/{engine}" for engine in LINK_ENGINES.split()), "proto/ib",
            "proto/collective", "wire/shm", "wire/udp", "wire/sequenced", "host", "front/am", "front/ib", "front/link",
            "front/verbs/hooks", "front/verbs", "report",
-           "app/capture", "app/launch", "app/farm", "lab"]
-FOLDERS = [*MODULES[:-1], "wire/memory", "wire/faulty", "sim", "lab"]
+           "app/capture", "app/launch", "app/farm", "lab", "front/c"]
+FOLDERS = [*MODULES[:-2], "wire/memory", "wire/faulty", "sim", "lab", "front/c"]
 WITH_OTHERS = ["front/verbs/hooks"]  # the folder above adds it
 INTEROP = pathlib.Path(__file__).resolve().parents[1] / "interop"
 SECONDS_MAX = 600  # for a test without a defect
@@ -43,6 +43,7 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(WIREPROOF_TESTS ON)
 set(WIREPROOF_INSTALL ON)
+set(WIREPROOF_LAB ON)
 enable_testing()
 find_package(GTest REQUIRED)
 include(cmake/wireproof_module.cmake)
