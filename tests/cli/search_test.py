@@ -3,7 +3,7 @@ import os
 import signal
 import unittest
 
-from command import COUNT, MEASURE, TEXT, TRUTH, Case, check_schema, one_object
+from command import Case, one_object
 
 PROTOCOLS = ("pcie", "hippi6400", "flit", "ue-llr", "cxl-llr", "sp-am")
 LIVELOCK = ("hippi6400", "--rule", "literal", "--no-damage", "--no-early-timers")
@@ -36,12 +36,6 @@ class ASearchSaysWhatItFound(Case):
         ended, found = self.run_json("search", "pcie", "--window", "1", "--faults", "2")
         self.assertEqual((ended.code, ended.err), (0, ""))
         self.assertEqual((found["violation"], found["path"], found["circle"]), (None, [], None))
-        found.update(violation="", circle=0)
-        check_schema(found, {
-            "schema": TEXT, "protocol": TEXT, "window": COUNT, "modulus": COUNT,
-            "messages": COUNT, "both_ways": TRUTH, "in_flight": COUNT, "faults": COUNT,
-            "states": COUNT, "edges": COUNT, "seconds": MEASURE, "verdict": TEXT,
-            "violation": TEXT, "path": [], "circle": COUNT})
         self.assertEqual((found["schema"], found["protocol"], found["verdict"]),
                          ("wireproof.search/1", "pcie", "holds"))
         self.assertEqual((found["window"], found["modulus"], found["faults"]), (1, 4, 2))

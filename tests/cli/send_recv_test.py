@@ -8,9 +8,7 @@ import subprocess
 import time
 import unittest
 
-from command import REPORT, RUN, Case, check_schema, free_port, one_object
-
-RECV_REPORT = {**REPORT, "runs": [{k: v for k, v in RUN.items() if k != "etr"}]}
+from command import Case, free_port, one_object
 
 
 class TwoHosts(Case):
@@ -83,10 +81,8 @@ class AFileArrivesAtAnotherHost(TwoHosts):
         recv, address = self.listen("--json")
         sent = self.send(address, arguments=("--json", "--seed", "9"))
         report = one_object(sent)
-        check_schema(report, REPORT)
         self.assertEqual((report["schema"], report["seed"]), ("wireproof.send/1", 9))
         received = one_object(self.arrived(sent, recv))
-        check_schema(received, RECV_REPORT)
         self.assertEqual(received["schema"], "wireproof.recv/1")
         for told in (report, received):
             self.assertEqual(told["bytes"], 300_001)
