@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Builds the Debian packages and installs them in a system that has nothing else.
+
+mmdebstrap makes the system from Debian's archive in a folder. Each test is what one kind of user does there.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["WIREPROOF_SOURCE"])
+LIMIT = 3000  # seconds, on a busy machine
+# Of a chroot: the file systems that programs expect.
+ENTER = r"""
+set -e
+root=$1
+shift
+mount --bind "$root" "$root"
+cd "$root"
+mount -t proc proc proc
+mount -t tmpfs tmpfs dev/shm
+exec chroot . "$@"
+"""
+
+
+def run(*command, **more):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=LIMIT, check=False,
+                          **more)
+    if done.returncode != 0:
+        raise AssertionError(f"{command}: {done.returncode}\n{done.stdout[-5000:]}\n{done.stderr[-5000:]}")
+    return done.stdout
+
+
+def missing():
+    """Why no such system can be made here; nothing if it can."""
+    if os.geteuid() != 0:
+        return "not root, so no chroot may be made"
+    if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], capture_output=True).returncode != 0:
+        return "no mount namespace may be made here"
+    return None
+
+
+class PackagesInASystemOfTheirOwn(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        reason = missing()
+        if reason:
+            raise unittest.SkipTest(reason)
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="wireproof-packages-"))
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.root = folder / "root"
+        # This also checks the packages with lintian.
+        run(SOURCE / "tools/debs.sh", "--out", folder / "debs")
+        run("mmdebstrap", "--variant=apt", "--mode=root", "bookworm", cls.root)
+        shutil.copytree(folder / "debs", cls.root / "debs", ignore=lambda _, names: [n for n in names if "dbgsym" in n])
+        cls.sh("apt-get update -qq && apt-get install -y -qq --no-install-recommends /debs/*.deb")
+
+    @classmethod
+    def sh(cls, script, user=None):
+        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if user else []
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", "LC_ALL": "C.UTF-8",
+                       "DEBIAN_FRONTEND": "noninteractive"}
+        return run("unshare", "--mount", "--pid", "--fork", "sh", "-c", ENTER, "enter", cls.root, *command, "sh", "-euc",
+                   script, env=environment)
+
+    def put(self, name, text):
+        (self.root / "tmp" / name).write_text(text, encoding="utf-8")
+
+    def test_the_command_carries_a_file(self):
+        said = self.sh("wireproof carry /usr/bin/wireproof --protocol all --loss 0.01", user="nobody")
+        self.assertGreaterEqual(said.count(" verified "), 7, said)
+
+    def test_a_program_in_cpp_finds_the_library_with_cmake(self):
+        self.sh("apt-get install -y -qq --no-install-recommends g++ cmake make")
+        self.put("hello.cpp", (SOURCE / "examples/hello_am.cpp").read_text())
+        self.put("CMakeLists.txt", "cmake_minimum_required(VERSION 3.25)\nproject(hello CXX)\n"
+                                   "find_package(wireproof REQUIRED)\nadd_executable(hello hello.cpp)\n"
+                                   "target_link_libraries(hello PRIVATE wireproof::wireproof)\n")
+        said = self.sh("cd /tmp && cmake -B build . >&2 && cmake --build build >&2 && build/hello")
+        self.assertIn("5 squared is 25\n", said)
+
+    def test_an_unmodified_program_finds_the_device(self):
+        self.sh("apt-get install -y -qq --no-install-recommends ibverbs-utils")
+        said = self.sh("wireproof verbs -- ibv_devinfo; ! ibv_devinfo", user="nobody")
+        self.assertIn("wireproof0", said)
+
+    def test_the_packages_can_be_removed(self):
+        before = self.sh("dpkg-query -W -f '${Package}\\n' '*wireproof*'").split()
+        self.assertIn("libwireproof0", before)
+        self.sh("apt-get purge -y -qq '?name(wireproof)' && apt-get install -y -qq --no-install-recommends /debs/*.deb")
+        self.assertEqual(self.sh("dpkg --verify wireproof libwireproof0"), "")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])
