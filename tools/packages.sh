@@ -42,5 +42,7 @@ test_packages=(pkg-config clang-14 libclang-rt-14-dev clang-format-14 clang-tidy
     slurm-wlm munge libpmi2-0)
 # For tools/debs.sh and the test of the packages.
 deb_packages=(debhelper fakeroot lintian libibverbs-dev mmdebstrap)
+# For tools/site.sh.
+site_packages=(doxygen doxygen-awesome-css)
 # For the RDMA device only.
 device_packages=(g++ cmake ninja-build libexpected-dev libtomlplusplus-dev libibverbs-dev)

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# tools/site.sh [--out DIR]: makes the documentation as HTML pages: the public headers and all pages of the
+# repository. They are then in DIR; the default is build/site. A warning of Doxygen is an error.
+set -euo pipefail
+
+fail() {
+    echo "tools/site.sh: $1" >&2
+    exit 2
+}
+
+source=$(realpath -- "$(dirname "$0")/..")
+out=$source/build/site
+while [ $# -gt 0 ]; do
+    case $1 in
+    --out)
+        [ $# -ge 2 ] && [ -n "$2" ] || fail "--out needs a folder"
+        out=$(realpath -m -- "$2")
+        shift
+        ;;
+    *) fail "what is $1? It takes --out DIR" ;;
+    esac
+    shift
+done
+
+cd "$source"
+. tools/packages.sh
+need "${site_packages[@]}"
+mkdir -p -- "$out"
+version=$(sed -n 's/^#define WIREPROOF_VERSION_[A-Z]* \([0-9]*\)$/\1/p' include/wireproof/version.h* | paste -s -d .)
+{
+    cat docs/site/Doxyfile
+    printf '%s\n' "OUTPUT_DIRECTORY = \"$out\"" "PROJECT_NUMBER = $version" "STRIP_FROM_PATH = \"$source\"" \
+        "USE_MDFILE_AS_MAINPAGE = \"$source/README.md\""
+    git ls-files '*.md' ':!tests' | sed 's/.*/INPUT += "&"/'
+} | doxygen -
+# Links to a header lead to its page.
+sed -i 's|href="include/wireproof/\([a-z]*\)\.\([a-z]*\)"|href="\1_8\2.html"|g' "$out"/*.html
+# Pages link to pictures, grids and examples by the paths of the repository.
+git ls-files -z docs/pictures docs/sweeps examples | xargs -0 cp --parents -t "$out"
