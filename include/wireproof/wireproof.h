@@ -448,7 +448,7 @@ WIREPROOF_C_EXPORT wireproof_status wireproof_ladder_of_first_failure(
 WIREPROOF_C_EXPORT wireproof_status wireproof_ladder_of_scenario(const char* toml, size_t length,
                                                                  wireproof_ladder** ladder,
                                                                  char* why, size_t why_bytes);
-/// Texts of the drawing: its name, lines of up to 80 columns, one <svg> element. They live until
+/// Texts of the drawing: its name, lines of up to 80 columns, one svg element. They live until
 /// wireproof_ladder_free().
 WIREPROOF_C_EXPORT const char* wireproof_ladder_name(const wireproof_ladder* ladder);
 WIREPROOF_C_EXPORT const char* wireproof_ladder_text(const wireproof_ladder* ladder);
