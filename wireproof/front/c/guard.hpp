@@ -10,12 +10,16 @@
 #include "wireproof/front/c/text.hpp"
 #include "wireproof/wireproof.h"
 
+/// For functions that a cancelled thread leaves (pthread_cancel): what they catch then has no
+/// object, so a sanitizer would report the reference to it.
+#define WIREPROOF_C_UNWINDS __attribute__((no_sanitize("undefined")))
+
 namespace wireproof::c {
 
 /// Runs `run`. If it throws, returns what `on_throw` makes of the status and the text of the
-/// exception. A thread that is cancelled (pthread_cancel) unwinds through here as it must.
+/// exception. A cancelled thread unwinds through here as it must.
 template <class Run, class OnThrow>
-auto guarded(Run&& run, OnThrow&& on_throw) -> decltype(run()) {
+WIREPROOF_C_UNWINDS auto guarded(Run&& run, OnThrow&& on_throw) -> decltype(run()) {
     try {
         return run();
     } catch (const abi::__forced_unwind&) {
@@ -54,7 +58,7 @@ private:
 /// Runs a function of the program, which may be written in C++. Returns false if it threw, and
 /// gives the text of the exception to `note`.
 template <class Run, class Note>
-bool run_foreign(Run&& run, Note&& note) {
+WIREPROOF_C_UNWINDS bool run_foreign(Run&& run, Note&& note) {
     try {
         run();
         return true;
