@@ -81,6 +81,20 @@ TEST(Compose, MovesTrailersBehindPayloadThatIsPointedAt) {
     EXPECT_EQ(text, "abcdef");
 }
 
+TEST(Compose, MovesAHeaderThatFollowsPayload) {
+    std::vector<std::byte> room(5);
+    const std::vector<std::byte> payload{std::byte{'a'}, std::byte{'b'}, std::byte{'c'}};
+    TxFrame frame;
+    frame.open(room, {.frame_max = 5});
+    frame.add_payload(payload);
+    const Bytes trailer = frame.add_room(2);
+    trailer[0] = std::byte{'d'};
+    trailer[1] = std::byte{'e'};
+    std::string text;
+    for (const std::byte byte : compose(frame, room)) text += std::to_integer<char>(byte);
+    EXPECT_EQ(text, "abcde");
+}
+
 TEST(Cable, SerialisesFramesOneAfterAnotherAndAddsLatency) {
     Cable cable = cable_with(slow());
     commit_frame(cable, 'A', 10);

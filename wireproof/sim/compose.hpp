@@ -1,6 +1,6 @@
 // Puts the pieces of a frame together in the room that was lent for its headers, so that payload is
-// copied once and the first header is not copied. Works from the last piece to the first: a piece
-// in the room only moves towards the end, so nothing is overwritten before it has moved.
+// copied once and a header at the front is not copied. Works from the last piece to the first: a
+// piece in the room only moves towards the end, so nothing is overwritten before it has moved.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,11 @@ inline Bytes compose(const TxFrame& frame, Bytes room) {
     const auto pieces = frame.pieces();
     for (std::size_t i = pieces.size(); i-- > 0;) {
         const auto to = room.begin() + static_cast<std::ptrdiff_t>(end);
-        if (pieces[i].data() != room.data()) {
+        end -= pieces[i].size();
+        // The first header is in its place, unless payload comes before it.
+        if (pieces[i].data() != room.data() + end) {
             std::copy_backward(pieces[i].begin(), pieces[i].end(), to);
         }
-        end -= pieces[i].size();
     }
     return room.first(frame.size());
 }
