@@ -59,8 +59,8 @@ public:
             if (delivery->what == LinkDelivery::What::down) ++downs;
             if (delivery->what != LinkDelivery::What::message) continue;
             const ConstBytes got = delivery->bytes;
-            const auto expected = message(got.size(), delivered);
-            if (!std::equal(got.begin(), got.end(), expected.begin())) wrong = true;
+            const auto expected = message(message_size, delivered);
+            if (!std::equal(got.begin(), got.end(), expected.begin(), expected.end())) wrong = true;
             ++delivered;
         }
     }
@@ -68,6 +68,7 @@ public:
     Link link;
     Describe describe_flit;
     bool check = false;
+    std::size_t message_size = 8;  // of each message that it gets
     std::uint32_t submitted = 0;
     std::uint32_t delivered = 0;
     bool wrong = false;
@@ -138,6 +139,7 @@ public:
 private:
     void feed(std::size_t from) {
         LineEnd& end = ends[from];
+        ends[1 - from].message_size = message_size;
         while (end.submitted < to_send[from] && end.link.has_room() &&
                end.link.transmitter().waiting() == 0 && random.chance(load)) {
             EXPECT_EQ(end.link.submit(message(message_size, end.submitted)),

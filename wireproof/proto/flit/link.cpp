@@ -194,7 +194,7 @@ bool Link::poll_transmit(Instant now, TxFrame& out) {
     }
     const bool is_explicit = command == Command::explicit_number;
     const std::uint32_t number = is_explicit ? Numbers::wire(next->number) : receiver_.acknak();
-    if (!is_explicit) receiver_.notice_left(now, stats_);
+    if (!is_explicit) receiver_.notice_left(now, command, stats_);
     write({true, prior_payload_, command, number}, transmitter_.message(*next), out);
     if (next->resent) out.mark_resent();
     transmitter_.payload_left(now, tick(now), *next, is_explicit, out.size(), stats_);
@@ -232,7 +232,7 @@ void Link::send_nop(Instant now, Command command, TxFrame& out) {
         ++stats_.upkeep;
     } else {
         ++(command == Command::ack ? stats_.acks : stats_.upkeep);
-        receiver_.notice_left(now, stats_);
+        receiver_.notice_left(now, command, stats_);
     }
     if (trailing_ > 0) --trailing_;
     life_due_ = false;

@@ -66,6 +66,30 @@ TEST(FlitStart, RetrainsIfThePeerDoesNotAnswer) {
     EXPECT_EQ(end.link.submit({}), SubmitStatus::no_room);
 }
 
+// UCIE-6: the Acks of the handshake leave although a Nak is scheduled. They do not count as this
+// Nak, which leaves afterwards.
+TEST(FlitStart, AnAckOfTheHandshakeIsNotTheNakThatIsScheduled) {
+    const Config config = Config::ucie_68();
+    LineEnd end(config);
+    LineEnd peer(config);
+    const Instant now;
+    end.give(now, *peer.poll(now));
+    end.give(now, OnLine{});  // UCIE-2
+    ASSERT_EQ(end.link.receiver().nak(), Nak::standard);
+    Names sent;
+    for (int i = 0; i < 12; ++i) {
+        const auto flit = end.poll(now);
+        sent.push_back(name_of(config, flit->bytes));
+        peer.give(now, *flit);
+    }
+    EXPECT_EQ(sent[8], "NOP 255");
+    EXPECT_EQ(sent[9], "NOP ack 255");
+    EXPECT_EQ(sent[11], "NOP ack 255");
+    EXPECT_EQ(end.link.stats().acks, 3U);
+    EXPECT_EQ(end.link.stats().nak_tx_std + end.link.stats().naks, 0U);
+    EXPECT_TRUE(end.link.receiver().lets_explicit_leave()) << "the Nak has not begun";
+}
+
 TEST(FlitStart, APayloadFlitBringsUpAnEndThatMissedTheLastAcks) {
     Config config = demand();
     config.starts_up = true;

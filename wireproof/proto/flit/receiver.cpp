@@ -37,7 +37,7 @@ bool Receiver::ahead() const {
     return numbers_.steps(next_, implicit_) > numbers_.half();
 }
 
-// R1 to R4. The flit is assumed to have had payload.
+// R1 to R4. FLIT-27: the flit is assumed to have had payload.
 void Receiver::on_invalid(Instant now, Stats& stats) {
     ++stats.flits_rx_invalid;
     implicit_ = numbers_.next(implicit_);
@@ -53,8 +53,8 @@ void Receiver::on_invalid(Instant now, Stats& stats) {
     schedule_wanted();
 }
 
-// The number of a valid flit. If the invalid flit before it had no payload, its number is given
-// back.
+// FLIT-27: the number of a valid flit. If the invalid flit before it had no payload, its number is
+// given back.
 void Receiver::count_number(const Header& header, bool waited) {
     const bool give_back = waited && !header.prior_payload;
     if (header.command == Command::explicit_number) {
@@ -228,11 +228,12 @@ Command Receiver::notice() const {
     return Command::ack;
 }
 
-void Receiver::notice_left(Instant now, Stats& stats) {
+void Receiver::notice_left(Instant now, Command left, Stats& stats) {
     ack_waits_ = false;  // a Nak acknowledges, too
     owed_ = 0;
     ack_deadline_ = never;
-    if (nak_ == Nak::none) return;
+    // In the handshake an Ack leaves although a Nak is scheduled. The Nak follows.
+    if (nak_ == Nak::none || left == Command::ack) return;
     ++(nak_ == Nak::standard ? stats.nak_tx_std : stats.nak_tx_sel);
     if (nak_left_ == 0) {
         ++stats.naks;

@@ -41,7 +41,8 @@ public:
     std::uint32_t acknak() const { return Numbers::wire(numbers_.before(next_)); }  // TX_ACKNAK
     /// A Nak that has begun to leave is repeated before an explicit flit may leave.
     bool lets_explicit_leave() const { return nak_left_ == 0 || nak_left_ >= config_.nak_run; }
-    void notice_left(Instant now, Stats& stats);
+    /// A flit has left with this command, which is not an explicit number.
+    void notice_left(Instant now, Command left, Stats& stats);
 
     /// On demand: a flit with the notice must leave even if there is no other reason for it.
     bool owes() const { return nak_ != Nak::none ? nak_left_ < config_.nak_run : ack_waits_; }

@@ -68,7 +68,7 @@ Received selective() {
     return Received(Config::pcie6_selective());
 }
 
-// FLIT-2, R13
+// FLIT-2, FLIT-27, R13
 TEST(FlitReceiver, CountsPayloadFlitsWithoutNumbersAcrossTheWrap) {
     Received end;
     end.taken_in_order(0, 4);
@@ -77,7 +77,7 @@ TEST(FlitReceiver, CountsPayloadFlitsWithoutNumbersAcrossTheWrap) {
     EXPECT_EQ(end.got, (Contents{0, 1, 2, 3}));
 }
 
-// FLIT-3
+// FLIT-3, FLIT-27
 TEST(FlitReceiver, NopsAndIdleFlitsTakeNoNumber) {
     Received end;
     EXPECT_EQ(end.nop(after_nop), control);
@@ -90,7 +90,7 @@ TEST(FlitReceiver, NopsAndIdleFlitsTakeNoNumber) {
     EXPECT_EQ(end.receiver.nak(), Nak::none);
 }
 
-// FLIT-7: R4 and R8.
+// FLIT-7, FLIT-27: R4 and R8.
 TEST(FlitReceiver, ASpoiltNopIsWithdrawn) {
     Received end;
     end.taken_in_order(0, 1);
@@ -439,7 +439,7 @@ TEST(FlitReceiver, ANakThatHasBegunIsRepeatedThreeTimesInARow) {
     end.invalid(2);
     EXPECT_TRUE(end.receiver.lets_explicit_leave());
     for (int i = 0; i < 3; ++i) {
-        end.receiver.notice_left(Instant(), end.stats);
+        end.receiver.notice_left(Instant(), Command::standard_nak, end.stats);
         EXPECT_EQ(end.receiver.lets_explicit_leave(), i == 2);
     }
     EXPECT_EQ(end.stats.nak_tx_std, 3U);
