@@ -27,6 +27,7 @@ struct FlitEnd {
     flit::Link engine;
     ConstBytes payload;  // of a flit
     std::uint64_t period;
+    flit::Format format;
 
     void feed() {
         if (engine.transmitter().waiting() == 0 && engine.has_room()) (void)engine.submit(payload);
@@ -39,6 +40,8 @@ struct FlitEnd {
     std::uint64_t stride() const { return period; }
 
     static FrameInfo describe(ConstBytes frame) { return flit::describe(frame); }
+    /// The header has another place in each format.
+    Describe description() const { return flit::describe_of(format); }
     /// No frame is a notice of its own: each flit repeats the Nak.
     static bool is_notice(ConstBytes) { return false; }
 };
@@ -69,7 +72,7 @@ FlitEnd<taken> build_end(const RetrySettings& s, std::size_t sweep, const RetryL
     config.ack_latency = line_time(link.ack_every * unit);
     // An eleventh or a fifth of all numbers, so that the state repeats after a few strides.
     const std::uint64_t period = config.modulus == 255 ? 51 : 93;
-    return {flit::Link(config), ConstBytes(memory.source).first(part), period};
+    return {flit::Link(config), ConstBytes(memory.source).first(part), period, config.format};
 }
 
 // The keys of the corrections in a scenario, and whether the configuration has each.

@@ -114,6 +114,26 @@ TEST(RetryLadder, IsOfALineWithoutBitErrorsToo) {
     EXPECT_NE(text_of(ladder_of(bursts)).find("==== TLP "), std::string::npos);
 }
 
+// The header of a flit has another place in each format.
+TEST(RetryLadder, NamesFlitsOfEachFormat) {
+    for (const std::string_view name : {"flit", "flit-selective", "flit-cxl", "ucie", "ucie-68"}) {
+        RetrySettings settings;
+        settings.protocol = *retry_protocol(name);
+        settings.payload = 60;
+        settings.bit_error = 1e-4;
+        settings.fec = RetryFec::off;
+        const Ladder ladder = ladder_of(settings);
+        const auto count = [&](std::string_view kind) {
+            return std::count_if(ladder.frames.begin(), ladder.frames.end(),
+                                 [&](const LadderFrame& frame) { return frame.info.kind == kind; });
+        };
+        EXPECT_GT(count("payload"), 3) << name;
+        EXPECT_GT(count("NOP"), 0) << name;
+        EXPECT_EQ(count("IDLE") + count("frame"), 0) << name;
+        EXPECT_GT(count(name == "flit-selective" ? "NOP+SNak" : "NOP+Nak"), 0) << name;
+    }
+}
+
 TEST(RetryLadder, OfUcSaysThatAUnitIsLost) {
     const Ladder ladder = ladder_of({.protocol = RetryProtocol::uc, .bit_error = 1e-6});
     EXPECT_NE(ladder.title.find(" is the first that is lost, at a bit error rate of 1e-06 with"),

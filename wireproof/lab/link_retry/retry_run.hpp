@@ -59,7 +59,11 @@ public:
     void record(Trace* trace) {
         config_.jumps = false;
         latencies_.keep_stretch(false);
-        world_.record(trace, End::describe);
+        if constexpr (requires(const End& end) { end.description(); }) {
+            world_.record(trace, world_.end(0).description());
+        } else {
+            world_.record(trace, End::describe);
+        }
     }
 
     RetryTotals totals() const { return carried_ + world_.counts().template as<Wide>(); }
