@@ -34,7 +34,7 @@ RxVerdict Link::count(RxVerdict verdict) {
 }
 
 RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
-    if (down_) return count(RxVerdict::refused);
+    if (down_) return count(on_frame_when_down(frame));
     if (frame.integrity != Integrity::damaged) {
         if (const auto set = TrainingSet::decode(frame.bytes)) {
             return count(on_training_set(now, *set));
@@ -48,8 +48,24 @@ RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
     return count(flit ? on_flit(now, *flit) : on_damaged(now));
 }
 
+// CXL-10: the peer may have missed that this end gave the link up. A frame that cannot be read may
+// be the same word of a peer that did so, too, and is not answered.
+RxVerdict Link::on_frame_when_down(const RxFrame& frame) {
+    if (!aborted_ || frame.integrity == Integrity::damaged) return RxVerdict::refused;
+    const auto set = TrainingSet::decode(frame.bytes);
+    if (set ? !set->down : read_flit(frame).has_value()) tells_down_ = true;
+    return RxVerdict::refused;
+}
+
 // CXL-20
 RxVerdict Link::on_training_set(Instant now, const TrainingSet& set) {
+    if (set.down) {  // CXL-10
+        if (training_.running() && training_.fresh()) return RxVerdict::refused;
+        ++stats_.aborts_heard;
+        go_down();
+        down_ = true;
+        return RxVerdict::control;
+    }
     if (training_.restarts(set)) {
         go_down();
         start_up(now);
@@ -180,7 +196,7 @@ void Link::after_lrsm(Instant now) {
     } else if (local_.state() == LocalRetry::State::abort) {
         ++stats_.aborts;
         go_down();  // CXL-10
-        down_ = true;
+        down_ = aborted_ = tells_down_ = true;
     }
 }
 
@@ -263,7 +279,7 @@ void Link::clear_retry() {
 void Link::go_down() {
     if (ready_) event_ = LinkDelivery::What::down;
     ++stats_.resets;
-    ready_ = init_sent_ = false;
+    ready_ = init_sent_ = aborted_ = tells_down_ = false;
     message_.reset();
     clear_retry();
     local_.reset();
@@ -297,7 +313,9 @@ void Link::fingerprint(Instant now, Fingerprint& sink) const {
         sink.add(sender_.replaying() ? sender_.burst() : 0);
         sink.add(sender_.replaying() ? burst_max_ : 0);
     }
-    for (const bool each : {down_, ready_, init_sent_, idle_due_, frame_due_}) sink.add(each);
+    for (const bool each :
+         {down_, aborted_, tells_down_, ready_, init_sent_, idle_due_, frame_due_})
+        sink.add(each);
     sink.add(frames_in_);
     sink.add(sequence_);
     sink.add(frames_left_);

@@ -61,6 +61,7 @@ private:
     enum class Sequence : std::uint8_t { none, request, ack };
 
     RxVerdict count(RxVerdict verdict);
+    RxVerdict on_frame_when_down(const RxFrame& frame);
     RxVerdict on_training_set(Instant now, const TrainingSet& set);
     RxVerdict on_damaged(Instant now);
     RxVerdict on_flit(Instant now, FlitData flit);
@@ -77,6 +78,7 @@ private:
     void clear_retry();
     void go_down();
 
+    bool send_down(TxFrame& out);
     bool send_training(Instant now, TxFrame& out);
     bool send_sequence(Instant now, TxFrame& out);
     bool send_replay(Instant now, TxFrame& out);
@@ -106,6 +108,8 @@ private:
     std::size_t burst_max_ = Backoff::unlimited;  // flits of a replay before a pause
 
     bool down_ = false;
+    bool aborted_ = false;         // down by a decision of this end
+    bool tells_down_ = false;      // and the peer must hear of it
     bool ready_ = false;           // the peer's INIT.Param has arrived
     bool init_sent_ = false;       // or stored, at least
     bool idle_due_ = false;        // a RETRY.Idle must leave

@@ -342,5 +342,33 @@ TEST(CxlProbe, AnEndThatBacksOffDoublesItsWaits) {
     EXPECT_TRUE(pair.a.link.unanswered().lasts(pair.now, Duration::milliseconds(50)));
 }
 
+// CXL-22: with a threshold of 1, each LLCRD would draw another one, and no message could leave.
+TEST(CxlAck, AnLlcrdAloneForcesNoLlcrdWhateverTheThreshold) {
+    Config config = test_config();
+    config.ack_threshold = 1;
+    End a(config);
+    End b(config);
+    const Instant now;
+    std::uint64_t frames = 0;
+    const auto exchange = [&] {
+        for (bool moved = true; moved && frames < 1000;) {
+            moved = false;
+            for (const auto& [from, to] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+                while (const auto frame = from->poll(now)) {
+                    to->give(now, *frame);
+                    moved = true;
+                    if (++frames == 1000) break;
+                }
+            }
+        }
+    };
+    exchange();
+    ASSERT_EQ(a.link.submit(message(8, 0)), SubmitStatus::accepted);
+    exchange();
+    EXPECT_LT(frames, 20U) << "they go on for ever";
+    EXPECT_EQ(b.got.size(), 1U);
+    EXPECT_EQ(a.link.sender().news_outstanding(), 0U);
+}
+
 }  // namespace
 }  // namespace wireproof::cxl

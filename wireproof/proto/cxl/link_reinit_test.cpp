@@ -158,6 +158,11 @@ TEST(CxlReinit, ATrainingSurvivesAnySpoiltFrame) {
     }
 }
 
+bool is_down(const Frame& frame) {
+    const auto set = TrainingSet::decode(frame.bytes);
+    return set && set->down;
+}
+
 std::uint64_t requests_until_abort(const Config& config) {
     Pair pair(config);
     pair.submit(1);
@@ -181,7 +186,10 @@ std::uint64_t requests_until_abort(const Config& config) {
     EXPECT_EQ(pair.b.link.stats().phy_reinits, config.max_num_phy_reinit);
     EXPECT_EQ(pair.b.link.stats().aborts, 1U);
     EXPECT_FALSE(pair.b.link.has_room());
-    EXPECT_EQ(pair.leaving(pair.b), Names{});
+    const auto last = pair.frames(pair.b);
+    EXPECT_EQ(last.size(), 1U);
+    EXPECT_TRUE(!last.empty() && is_down(last[0])) << "it tells its peer once";
+    EXPECT_TRUE(pair.b.link.quiet());
     EXPECT_EQ(pair.b.link.next_deadline(), never);
     return requests;
 }
@@ -222,6 +230,7 @@ TEST(CxlReinit, AContinuousLineGoesDownAfterTheSameCount) {
     EXPECT_EQ(b.downs, 1);
     EXPECT_EQ(b.link.stats().naks, 16U);
     EXPECT_EQ(b.link.stats().phy_reinits, 3U);
+    EXPECT_TRUE(is_down(*b.poll(now)));
     EXPECT_FALSE(b.poll(now));
 }
 
@@ -240,6 +249,71 @@ TEST(CxlReinit, ALinkAfterAbortBeginsAgainWithANewLifeOfThePeer) {
     pair.start();
     EXPECT_EQ(pair.b.ups, 2);
     EXPECT_EQ(pair.a.downs, 1);
+}
+
+/// A pair whose end `b` has given the link up.
+struct Aborted : Pair {
+    Aborted() : Pair(config()) {
+        b.damage(now);
+        leaving(b);
+        wait();
+        EXPECT_EQ(b.downs, 1);
+        EXPECT_EQ(b.link.stats().aborts, 1U);
+    }
+    static Config config() {
+        Config config = one_retry();
+        config.max_num_phy_reinit = 0;
+        return config;
+    }
+};
+
+// CXL-10
+TEST(CxlReinit, AnAbortTakesThePeerDown) {
+    Aborted pair;
+    pair.settle();
+    EXPECT_EQ(pair.a.downs, 1);
+    EXPECT_EQ(pair.a.link.state(), Link::State::down);
+    EXPECT_EQ(pair.a.link.stats().aborts_heard, 1U);
+    EXPECT_EQ(pair.a.link.stats().aborts, 0U);
+    EXPECT_EQ(pair.next(), never) << "both fall silent";
+    pair.a.link.on_wire_event(pair.now, WireEvent::new_life);
+    pair.b.link.on_wire_event(pair.now, WireEvent::new_life);
+    pair.start();
+    EXPECT_EQ(pair.a.ups + pair.b.ups, 4);
+}
+
+// CXL-10: the word may be lost, so each frame of the peer draws it again.
+TEST(CxlReinit, AnEndAfterAbortAnswersEachFrameOfAPeerThatGoesOn) {
+    Aborted pair;
+    EXPECT_EQ(pair.leaving(pair.b).size(), 1U) << "lost";
+    EXPECT_TRUE(pair.b.link.quiet());
+    pair.submit(1);
+    pair.carry(pair.a, pair.b);
+    EXPECT_FALSE(pair.b.link.quiet());
+    pair.settle();
+    EXPECT_EQ(pair.a.link.state(), Link::State::down);
+}
+
+// CXL-10: two ends that both gave up, and noise, draw nothing.
+TEST(CxlReinit, AnEndAfterAbortDoesNotAnswerAnotherOneOrNoise) {
+    Aborted pair;
+    const auto word = pair.frames(pair.b);
+    ASSERT_EQ(word.size(), 1U);
+    pair.b.give(pair.now, word[0]);
+    EXPECT_TRUE(pair.b.link.quiet());
+    pair.b.damage(pair.now);
+    EXPECT_TRUE(pair.b.link.quiet());
+    EXPECT_EQ(pair.b.link.stats().aborts_heard, 0U);
+}
+
+// CXL-10: a peer that has just begun does not take the word of an earlier life for its own end.
+TEST(CxlReinit, AnEndThatBeginsDoesNotGiveUpForAnAbortBeforeIt) {
+    Aborted pair;
+    pair.a.link.on_wire_event(pair.now, WireEvent::new_life);
+    pair.a.draw();
+    pair.carry(pair.b, pair.a);
+    EXPECT_EQ(pair.a.link.state(), Link::State::training);
+    EXPECT_EQ(pair.a.link.stats().aborts_heard, 0U);
 }
 
 }  // namespace

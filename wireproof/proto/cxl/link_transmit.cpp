@@ -7,7 +7,7 @@ namespace wireproof::cxl {
 
 // CXL-17
 bool Link::poll_transmit(Instant now, TxFrame& out) {
-    if (down_) return false;
+    if (down_) return send_down(out);
     if (training_.running() || training_.owes()) return send_training(now, out);
     bool sent = send_sequence(now, out) || send_replay(now, out);
     if (!sent && !sender_.replaying()) {
@@ -23,7 +23,7 @@ bool Link::poll_transmit(Instant now, TxFrame& out) {
 }
 
 bool Link::quiet() const {
-    if (down_) return true;
+    if (down_) return !tells_down_;
     if (training_.running() || training_.owes()) {
         return training_.silent() || !(training_.owes() || config_.continuous);
     }
@@ -35,6 +35,15 @@ bool Link::quiet() const {
 bool Link::no_new_flit() const {
     return (init_sent_ || !sender_.may_store(false)) &&
            (receiver_.forced_acks() == 0 || !sender_.may_store(true)) && !message_may_leave();
+}
+
+// CXL-10
+bool Link::send_down(TxFrame& out) {
+    if (!tells_down_) return false;
+    tells_down_ = false;
+    TrainingSet{.down = true}.encode(out.add_header<TrainingSet::size>());
+    ++stats_.upkeep;
+    return true;
 }
 
 bool Link::send_training(Instant now, TxFrame& out) {

@@ -41,9 +41,10 @@ void Receiver::on_flit(Instant now, bool news) {
     }
 }
 
-// CXL-17
+// CXL-17. CXL-22: if one LLCRD alone forced another one, two ends would never stop.
 std::uint32_t Receiver::forced_acks() const {
-    return num_ack_ >= threshold_ || flush_due_ ? std::min(num_ack_, acks_max) : 0;
+    const std::uint32_t forces = news_owed_ > 0 ? threshold_ : std::max(threshold_, 2U);
+    return num_ack_ >= forces || flush_due_ ? std::min(num_ack_, acks_max) : 0;
 }
 
 void Receiver::on_acks_sent(Instant now, std::uint32_t count) {

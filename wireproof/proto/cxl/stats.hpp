@@ -17,7 +17,8 @@ struct Stats : LinkStats {
     std::uint64_t protocol_errors = 0;  // RETRY.Ack without a request, impossible numbers
     std::uint64_t phy_reinits = 0;      // that this end began
     std::uint64_t trainings = 0;        // training sets sent
-    std::uint64_t aborts = 0;
+    std::uint64_t aborts = 0;           // of this end
+    std::uint64_t aborts_heard = 0;     // of the peer
 
     friend bool operator==(const Stats&, const Stats&) = default;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "wireproof/base/crc.hpp"
+
 namespace wireproof::cxl {
 namespace {
 
@@ -150,21 +152,24 @@ std::optional<FlitData> read_flit(const RxFrame& frame) {
 
 void TrainingSet::encode(std::span<std::byte, size> to) const {
     to[0] = training_symbol;
-    to[1] = static_cast<std::byte>((fresh ? 1U : 0U) | (heard ? 2U : 0U) | (done ? 4U : 0U));
+    to[1] = static_cast<std::byte>((fresh ? 1U : 0U) | (heard ? 2U : 0U) | (done ? 4U : 0U) |
+                                   (down ? 8U : 0U));
     to[2] = static_cast<std::byte>(own);
     to[3] = static_cast<std::byte>(peers);
-    for (std::size_t i = 0; i < 4; ++i) to[4 + i] = ~to[i];
+    store_le<std::uint32_t>(to.last<4>(), Crc32c::of(to.first<4>()));
 }
 
 std::optional<TrainingSet> TrainingSet::decode(ConstBytes from) {
     if (from.size() != size || from[0] != training_symbol) return std::nullopt;
-    for (std::size_t i = 0; i < 4; ++i) {
-        if (from[4 + i] != ~from[i]) return std::nullopt;
-    }
+    if (load_le<std::uint32_t>(from.last<4>()) != Crc32c::of(from.first<4>())) return std::nullopt;
     const std::uint32_t flags = value_of(from[1]);
-    if (flags > 7) return std::nullopt;
-    return TrainingSet{(flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0,
-                       static_cast<std::uint8_t>(from[2]), static_cast<std::uint8_t>(from[3])};
+    if (flags > 15) return std::nullopt;
+    return TrainingSet{.fresh = (flags & 1) != 0,
+                       .heard = (flags & 2) != 0,
+                       .done = (flags & 4) != 0,
+                       .own = static_cast<std::uint8_t>(from[2]),
+                       .peers = static_cast<std::uint8_t>(from[3]),
+                       .down = (flags & 8) != 0};
 }
 
 FrameInfo describe(ConstBytes frame) {

@@ -97,7 +97,7 @@ void write_flit(FlitData data, bool checks, std::span<std::byte, flit_size> to);
 /// so a frame that is not a flit counts as a damaged flit.
 std::optional<FlitData> read_flit(const RxFrame& frame);
 
-/// What an end sends while it trains (CXL-20).
+/// What an end sends while it trains (CXL-20): BC, the flags, both numbers, and a CRC-32C of these.
 struct TrainingSet {
     static constexpr std::size_t size = 8;
 
@@ -106,6 +106,7 @@ struct TrainingSet {
     bool done = false;       // has ended it
     std::uint8_t own = 0;    // the number of the sender's training
     std::uint8_t peers = 0;  // if heard: the number in the training set that it received
+    bool down = false;       // the sender has given the link up (CXL-10); the rest says nothing
 
     void encode(std::span<std::byte, size> to) const;
     static std::optional<TrainingSet> decode(ConstBytes from);
