@@ -76,6 +76,7 @@ Config Config::of_slingshot(const LineFigures& line, std::size_t payload_max) {
 Config Config::of_datagrams(std::size_t frame_max) {
     Config config;
     config.frame_min = 0;
+    config.checks_numbers = true;  // LLR-38
     config.payload_max =
         std::min(frame_max > frame_overhead ? frame_max - frame_overhead : 0, longest_payload);
     // A datagram wire accepts a whole window at once, and a NACK causes all of it to be resent. So

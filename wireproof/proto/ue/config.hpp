@@ -52,6 +52,10 @@ struct Config {
     Duration byte_time{};            // of a byte on the line; 0: frames take no time (datagrams)
     PreambleOrder preamble = PreambleOrder::number_first;
     NibbleOrder ctl_nibbles = NibbleOrder::number_high;
+    /// For a carrier whose damage shows only in checks: the FCS covers the preamble too, and a
+    /// control ordered set ends with a CRC-32 of its own. Off on a line, whose coding finds a
+    /// damaged preamble or control ordered set (LLR-33).
+    bool checks_numbers = false;
 
     std::uint32_t modulus = numbers;  // of frame numbers; even
     std::uint32_t first_number = 0;

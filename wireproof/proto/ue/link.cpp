@@ -5,12 +5,13 @@ namespace wireproof::ue {
 namespace {
 
 // A carrier that vouches for the bytes needs no FCS, but the frame may still be poisoned.
-FcsVerdict judge(const FramePieces& pieces, Integrity integrity, std::uint32_t poison) {
+FcsVerdict judge(const FramePieces& pieces, Integrity integrity, const Config& config) {
+    const std::uint32_t poison = config.poison_pattern;
     if (integrity == Integrity::damaged) return FcsVerdict::bad;
     const std::uint32_t stored = pieces.stored_fcs();
     const bool vouched = integrity == Integrity::intact;
     if (vouched && stored == 0) return FcsVerdict::good;
-    const std::uint32_t computed = pieces.computed_fcs();
+    const std::uint32_t computed = pieces.computed_fcs(config.checks_numbers);
     if (stored == computed) return FcsVerdict::good;
     if (stored == (computed ^ poison)) return FcsVerdict::poisoned;
     if (!vouched) return FcsVerdict::bad;
@@ -34,7 +35,8 @@ RxVerdict Link::count(RxVerdict verdict) {
     return verdict;
 }
 
-// LLR-33: the FCS does not cover the preamble, so nothing checks the number.
+// LLR-33: on a line the FCS does not cover the preamble, so nothing here checks the number. LLR-38:
+// a frame with a bad FCS is never delivered, so a wrong number in it does no harm.
 RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
     seen_ = now;
     if (!pcs_up_) return count(RxVerdict::refused);
@@ -47,8 +49,7 @@ RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
 
 RxVerdict Link::on_eligible(std::uint32_t number, const RxFrame& frame) {
     const auto pieces = FramePieces::of(frame);
-    const FcsVerdict fcs =
-        pieces ? judge(*pieces, frame.integrity, config_.poison_pattern) : FcsVerdict::bad;
+    const FcsVerdict fcs = pieces ? judge(*pieces, frame.integrity, config_) : FcsVerdict::bad;
     const RxVerdict verdict = receiver_.on_frame(number, fcs, stats_);
     if (verdict != RxVerdict::accepted) return verdict;
     return deliver(*pieces, fcs == FcsVerdict::poisoned);
@@ -57,7 +58,7 @@ RxVerdict Link::on_eligible(std::uint32_t number, const RxFrame& frame) {
 // LLR-20
 RxVerdict Link::on_ineligible(const RxFrame& frame) {
     const auto pieces = FramePieces::of(frame);
-    if (!pieces || judge(*pieces, frame.integrity, config_.poison_pattern) != FcsVerdict::good) {
+    if (!pieces || judge(*pieces, frame.integrity, config_) != FcsVerdict::good) {
         ++stats_.rx_ineligible_bad;
         return RxVerdict::corrupt;
     }
@@ -76,9 +77,7 @@ RxVerdict Link::deliver(const FramePieces& pieces, bool poisoned) {
 }
 
 RxVerdict Link::on_ctl(Instant now, const RxFrame& frame) {
-    const bool whole = frame.integrity != Integrity::damaged && frame.bytes.size() == CtlOs::size;
-    const auto ctl =
-        whole ? CtlOs::decode(frame.bytes.first<CtlOs::size>(), config_.ctl_nibbles) : std::nullopt;
+    const auto ctl = CtlOs::read(config_, frame);
     if (!ctl) {  // LLR-26: as if it were lost
         ++stats_.bad_ctl_os;
         return RxVerdict::corrupt;
@@ -124,10 +123,10 @@ RxVerdict Link::on_init(const CtlOs& init) {
     if (config_.restarts_both_ways && takes) {
         const Age age = age_of(init.init_data);
         if (age == Age::newer) restart(init.init_data);
-        if (age == Age::older) {
-            if (transmitter_.runs()) restart(next_life());
-            return RxVerdict::refused;
-        }
+        if (age == Age::older && transmitter_.runs()) restart(next_life());
+        // LLR-34: the peer begins again, so this end does. Its own life is at least as new.
+        if (transmitter_.state() == Transmitter::State::flush) begin_init();
+        if (age == Age::older) return RxVerdict::refused;
     }
     receiver_.on_init(init);
     come_up_if_ready();

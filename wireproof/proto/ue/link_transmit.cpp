@@ -96,7 +96,7 @@ bool Link::send_ctl(Instant now, TxFrame& out) {
     const auto type = std::find_if(by_urgency.begin(), by_urgency.end(), may_leave);
     if (type == by_urgency.end()) return false;
     const CtlOs ctl = take(*type);
-    ctl.encode(out.add_header<CtlOs::size>(), config_.ctl_nibbles);
+    ctl.write(config_, out);
     slots_.sent(now, ctl.type);
     const bool answers = ctl.type == CtlType::ack || ctl.type == CtlType::nack;
     if (answers && config_.ack_idle > Duration()) timers_.set(Timer::idle, now + config_.ack_idle);
@@ -116,7 +116,8 @@ bool Link::send_ineligible(TxFrame& out) {
     std::copy(message.begin(), message.end(), copy.begin());
     const std::size_t pad =
         config_.mac_size(message.size()) + preamble_size - frame_overhead - message.size();
-    encode_tail(head, copy, out.add_room(pad + 4), out.wants_check(), 0);
+    encode_tail(head, copy, out.add_room(pad + 4),
+                {.computed = out.wants_check(), .with_preamble = config_.checks_numbers});
     ineligible_.purge(1);
     ++stats_.tx_ineligible;
     return true;

@@ -321,7 +321,7 @@ TEST(UeTransmit, APoisonedFrameStaysPoisonedInAReplay) {
         return load_le<std::uint32_t>(ConstBytes(frame.bytes).last<4>());
     };
     const auto pieces = FramePieces::of(RxFrame{.bytes = sent[0].bytes});
-    EXPECT_EQ(fcs(sent[0]), pieces->computed_fcs() ^ 0xAAAAAAAA);
+    EXPECT_EQ(fcs(sent[0]), pieces->computed_fcs(false) ^ 0xAAAAAAAA);
     EXPECT_EQ(pair.b.give(pair.now, sent[0]), accepted);
     EXPECT_EQ(pair.b.give(pair.now, sent[1]), accepted);
     EXPECT_EQ(pair.b.got.size(), 1U);
@@ -397,6 +397,7 @@ TEST(UeTransmit, LentMessagesLeaveFromTheirPlace) {
 // LLR-30
 TEST(UeTransmit, OverDatagramsTheTimerFollowsTheRoundTripAndReplaysBackOff) {
     Config config = Config::of_datagrams(1400);
+    config.checks_numbers = false;  // the NACK of this test has no check
     Pair pair(config);
     pair.submit(1);
     const auto sent = pair.frames(pair.a);

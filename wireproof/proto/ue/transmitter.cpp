@@ -181,8 +181,10 @@ void Transmitter::write(std::size_t index, TxFrame& out) const {
     out.add_payload(message);
     const std::size_t pad =
         config_.mac_size(message.size()) + preamble_size - frame_overhead - message.size();
-    encode_tail(head, message, out.add_room(pad + 4), out.wants_check(),
-                buffer_[index].poisoned ? config_.poison_pattern : 0);
+    encode_tail(head, message, out.add_room(pad + 4),
+                {.computed = out.wants_check(),
+                 .with_preamble = config_.checks_numbers,
+                 .poison = buffer_[index].poisoned ? config_.poison_pattern : 0});
 }
 
 void Transmitter::fingerprint(Instant now, Fingerprint& sink) const {

@@ -26,6 +26,12 @@ std::uint32_t value_of(std::byte octet) {
     return std::to_integer<std::uint32_t>(octet);
 }
 
+std::uint32_t crc_of(ConstBytes bytes) {
+    Crc32 crc;
+    crc.add(bytes);
+    return crc.value();
+}
+
 }  // namespace
 
 // LLR-25
@@ -92,8 +98,10 @@ std::optional<FramePieces> FramePieces::of(const RxFrame& frame) {
     return FramePieces{head, frame.lent, between, tail};
 }
 
-std::uint32_t FramePieces::computed_fcs() const {
+// LLR-33, LLR-38
+std::uint32_t FramePieces::computed_fcs(bool with_preamble) const {
     Crc32 crc;
+    if (with_preamble) crc.add(head.first<preamble_size>());
     crc.add(head.subspan<preamble_size>());
     crc.add(data);
     crc.add(pad);
@@ -101,12 +109,13 @@ std::uint32_t FramePieces::computed_fcs() const {
 }
 
 void encode_tail(std::span<const std::byte, FrameHead::size> head, ConstBytes data, Bytes to,
-                 bool checks, std::uint32_t poison) {
+                 const FcsTerms& terms) {
     const Bytes pad = to.first(to.size() - 4);
     const auto tail = to.last<4>();
     std::fill(pad.begin(), pad.end(), std::byte{0});
-    const std::uint32_t fcs = checks ? FramePieces{head, data, pad, tail}.computed_fcs() : 0;
-    store_le<std::uint32_t>(tail, fcs ^ poison);
+    const FramePieces frame{head, data, pad, tail};
+    const std::uint32_t fcs = terms.computed ? frame.computed_fcs(terms.with_preamble) : 0;
+    store_le<std::uint32_t>(tail, fcs ^ terms.poison);
 }
 
 // LLR-26
@@ -139,6 +148,25 @@ std::optional<CtlOs> CtlOs::decode(std::span<const std::byte, size> from, Nibble
     return ctl;
 }
 
+void CtlOs::write(const Config& config, TxFrame& out) const {
+    const auto to = out.add_header<size>();
+    encode(to, config.ctl_nibbles);
+    if (!config.checks_numbers) return;
+    const std::uint32_t check = out.wants_check() ? crc_of(to) : 0;
+    store_le<std::uint32_t>(out.add_header<checked_size - size>(), check);
+}
+
+std::optional<CtlOs> CtlOs::read(const Config& config, const RxFrame& frame) {
+    if (frame.integrity == Integrity::damaged) return std::nullopt;
+    if (frame.bytes.size() != (config.checks_numbers ? checked_size : size)) return std::nullopt;
+    const auto from = frame.bytes.first<size>();
+    if (config.checks_numbers && frame.integrity == Integrity::check &&
+        load_le<std::uint32_t>(frame.bytes.last<checked_size - size>()) != crc_of(from)) {
+        return std::nullopt;
+    }
+    return decode(from, config.ctl_nibbles);
+}
+
 FrameInfo describe(ConstBytes frame) {
     FrameInfo info;
     info.length = frame.size();
@@ -150,7 +178,8 @@ FrameInfo describe(ConstBytes frame) {
         info.number = preamble->number;
         return info;
     }
-    if (!starts_with(frame, ctl_byte) || frame.size() != CtlOs::size) return info;
+    const bool whole = frame.size() == CtlOs::size || frame.size() == CtlOs::checked_size;
+    if (!starts_with(frame, ctl_byte) || !whole) return info;
     const auto ctl = CtlOs::decode(frame.first<CtlOs::size>(), NibbleOrder::number_high);
     if (!ctl) return info;
     switch (ctl->type) {

@@ -4,7 +4,7 @@
 //   FB  number  55 55 55  D5  destination  source  type   length  data      pad      FCS
 //   1   3       3         1   6            6       88 B5  2       0 … 9216  0 … 44   4
 //
-//   4B  type  number, 6  init_data  0          8 bytes, no check
+//   4B  type  number, 6  init_data  0          8 bytes, no check (or a CRC-32 behind it, LLR-38)
 //   1   1     3          2          1
 //
 // LLR adds no byte: its number stands in the preamble of Ethernet. A frame without a number
@@ -63,15 +63,21 @@ struct FramePieces {
     /// Nothing: the frame is too short.
     static std::optional<FramePieces> of(const RxFrame& frame);
 
-    /// Over all bytes between preamble and FCS.
-    std::uint32_t computed_fcs() const;
+    /// Over all bytes between preamble and FCS, or with the preamble (Config::checks_numbers).
+    std::uint32_t computed_fcs(bool with_preamble) const;
     std::uint32_t stored_fcs() const { return load_le<std::uint32_t>(tail); }
 };
 
-/// Writes padding and FCS to `to`, after a frame with this head and data. If `checks` is false, the
-/// FCS is 0. `poison` is xored to it.
+/// The FCS of a frame that leaves.
+struct FcsTerms {
+    bool computed = true;  // false: it is 0
+    bool with_preamble = false;
+    std::uint32_t poison = 0;  // xored to it
+};
+
+/// Writes padding and FCS to `to`, after a frame with this head and data.
 void encode_tail(std::span<const std::byte, FrameHead::size> head, ConstBytes data, Bytes to,
-                 bool checks, std::uint32_t poison);
+                 const FcsTerms& terms);
 
 /// CF_Update belongs to the credits of Ultra Ethernet, which this engine does not have.
 enum class CtlType : std::uint8_t {
@@ -85,6 +91,7 @@ enum class CtlType : std::uint8_t {
 /// A control ordered set.
 struct CtlOs {
     static constexpr std::size_t size = 8;
+    static constexpr std::size_t checked_size = 12;  // and a CRC-32 of these 8 (LLR-38)
 
     CtlType type = CtlType::ack;
     std::uint32_t number = 0;     // 20 bits
@@ -93,6 +100,11 @@ struct CtlOs {
     void encode(std::span<std::byte, size> to, NibbleOrder order) const;
     /// Nothing: these bytes are no CtlOS of a known type.
     static std::optional<CtlOs> decode(std::span<const std::byte, size> from, NibbleOrder order);
+
+    /// Adds a whole frame to `out`, with or without a check as the settings say.
+    void write(const Config& config, TxFrame& out) const;
+    /// Nothing: the frame is damaged, or no CtlOS of this length.
+    static std::optional<CtlOs> read(const Config& config, const RxFrame& frame);
     friend bool operator==(const CtlOs&, const CtlOs&) = default;
 };
 
