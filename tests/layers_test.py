@@ -25,13 +25,14 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof
     # Without wires and host, because a run depends only on its seed.
     "lab": {"public", "base", "core", "proto", "sim", "report"},
     "lab/common": {"base", "core", "proto", "sim"},
-    # The adapters of the link engines. Ladders, searches and sweeps work with the list of adapters; the
-    # source file of an adapter builds ladders, searches and sweeps for its engine.
-    "lab/engines": {"base", "core", "proto", "sim", "lab/ladder", "lab/search", "lab/link_retry"},
+    # The adapters of the link engines. Ladders, searches, random worlds and sweeps work with the list of
+    # adapters; the source file of an adapter builds them for its engine.
+    "lab/engines": {"base", "core", "proto", "sim", "lab/ladder", "lab/search", "lab/link_retry",
+                    "lab/worlds"},
     "lab/line": {"base"},  # which units of a line are bad
     "lab/ladder": {"base", "core", "proto", "sim", "report", "lab/common", "lab/engines"},
     "lab/search": {"base", "core", "proto", "sim", "lab/engines", "lab/ladder"},
-    "lab/worlds": {"base", "core", "proto", "sim", "lab/common"},
+    "lab/worlds": {"base", "core", "proto", "sim", "lab/common", "lab/engines"},
     "lab/link_retry": {"base", "core", "proto", "sim", "lab/common", "lab/engines", "lab/ladder", "lab/line"},
     "lab/sweep": {"base", "core", "proto", "sim", "report", "lab/engines", "lab/link_retry"},
     "lab/sp2": {"base", "core", "proto", "sim", "lab/common"},
