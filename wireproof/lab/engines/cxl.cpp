@@ -8,6 +8,7 @@
 #include "wireproof/lab/link_retry/retry_engines.hpp"
 #include "wireproof/lab/link_retry/retry_presets.hpp"
 #include "wireproof/lab/search/search_link_run.hpp"
+#include "wireproof/lab/worlds/link_world_run.hpp"
 #include "wireproof/proto/cxl/link.hpp"
 
 namespace wireproof::lab {
@@ -242,6 +243,50 @@ void CxlAdapter::add_presets(std::vector<RetryPreset>& presets) {
 Expected<AnyLink> CxlAdapter::over_datagrams(std::size_t frame_max, std::uint64_t) {
     if (frame_max < cxl::flit_size) return unexpected("no flit fits");
     return AnyLink(Engine(cxl::Config::of_datagrams()));
+}
+
+DrawnLink<cxl::Config> CxlAdapter::draw(Random& dice, const LinkFigures& line, bool datagrams) {
+    Config config = datagrams ? Config::of_datagrams() : for_link(line);
+    config.modulus = dice.chance(0.5) ? between(dice, 4, 21) : between(dice, 22, 255);
+    config.first_number = between(dice, 0, std::min(config.modulus, 9U) - 1);
+    config.queue = between(dice, 1, 16);
+    config.ack_threshold = std::min(between(dice, 1, 32), config.modulus - 2);
+    config.frames = between(dice, 1, 5);
+    config.frames_needed = between(dice, 1, config.frames);
+    config.training_numbers = dice.chance(0.3) ? 3 : 256;
+    DrawnLink<Config> drawn{.config = {}, .what = ""};
+    if (!datagrams) {
+        config.continuous = dice.chance(0.5);
+        drawn.one_at_a_time = config.continuous || dice.chance(0.7);
+        drawn.rests = !config.continuous;
+        const std::uint32_t loop = parts_in(line.latency * 2, config.flit_time) + 4;
+        const std::uint32_t answer = loop + 24 + (drawn.one_at_a_time ? 0 : 2 * config.modulus);
+        config.timeout = answer + between(dice, 0, 200);  // CXL-25
+        config.max_num_retry = between(dice, 1, 31);
+        config.max_num_phy_reinit = dice.chance(0.5) ? Config::unlimited : between(dice, 0, 31);
+        drawn.may_go_down = config.max_num_phy_reinit != Config::unlimited;
+        config.ack_flush = between(dice, 1, 64);
+        config.probe_after = dice.chance(0.5) ? 0 : answer + config.ack_flush + config.modulus;
+        config.train_every = answer;
+        config.retrain_time = about(dice, config.flit_time, 0, 50);
+        drawn.what += config.continuous ? "continuous, " : "on demand, ";
+    }
+    drawn.what += "depth " + std::to_string(config.modulus);
+    drawn.patience = config.flit_time *
+                         std::int64_t{config.timeout + config.probe_after + config.train_every +
+                                      config.ack_flush} *
+                         60 +
+                     config.retrain_time * 40;
+    drawn.config = config;
+    return drawn;
+}
+
+void CxlAdapter::train(Engine& engine, Instant now, bool begins) {
+    if (begins) engine.retrain(now);
+}
+
+LinkWorldResult CxlAdapter::run_world(const LinkWorldConfig& config) {
+    return LinkWorld<CxlAdapter>(config).run();
 }
 
 template class LinkSearch<CxlAdapter>;

@@ -9,6 +9,7 @@
 #include "wireproof/lab/link_retry/retry_engines.hpp"
 #include "wireproof/lab/link_retry/retry_presets.hpp"
 #include "wireproof/lab/search/search_link_run.hpp"
+#include "wireproof/lab/worlds/link_world_run.hpp"
 #include "wireproof/proto/flit/link.hpp"
 
 namespace wireproof::lab {
@@ -304,6 +305,57 @@ Expected<AnyLink> FlitAdapter::over_datagrams(std::size_t frame_max, std::uint64
     if (frame_max < flit::Shape::of(config.format).size) return unexpected("no flit fits");
     if (const auto good = config.check(); !good) return tl::unexpected(good.error());
     return AnyLink(flit::Link(config));
+}
+
+DrawnLink<flit::Config> FlitAdapter::draw(Random& dice, const LinkFigures& line, bool datagrams) {
+    const auto sweep = static_cast<std::size_t>(dice.below(sweeps.size()));
+    Config config =
+        datagrams ? Config::of_datagrams(dice.chance(0.5) ? 1400 : 100) : config_of(sweep);
+    DrawnLink<Config> drawn{.config = {},
+                            .what = datagrams ? std::string() : std::string(sweeps[sweep]) + ", "};
+    if (dice.chance(0.5)) config.modulus = 2 * between(dice, 1, 63) + 1;
+    config.first_number = config.modulus - between(dice, 0, std::min(config.modulus - 1, 30U));
+    config.outstanding = between(dice, 1, std::min((config.modulus - 1) / 2, 64U));
+    config.replay_slots = between(dice, 1, config.outstanding + 8);
+    config.store_flits = between(dice, 1, 64);
+    config.payload_lent = dice.chance(0.3);
+    if (!datagrams) {
+        config.crc_order = static_cast<flit::CrcOrder>(dice.below(2));
+        config.corrects = dice.chance(0.7);
+        config.continuous = dice.chance(0.5);
+        drawn.one_at_a_time = config.continuous || dice.chance(0.7);
+        drawn.rests = !config.continuous;
+        config.flit_time = std::max(line.time_of(flit::Shape::of(config.format).size), Duration(1));
+        const std::uint32_t loop = parts_in(line.latency * 2, config.flit_time) + 4;
+        config.explicit_run = between(dice, 1, 4);
+        config.nak_run = between(dice, 1, 4);
+        if (!config.selective) config.explicit_after_jump = between(dice, 1, 4);
+        drawn.hasty = drawn.one_at_a_time && dice.chance(0.2);
+        const std::uint32_t queue = drawn.one_at_a_time ? 4 : config.outstanding;
+        config.nak_ignore = loop + 2 * queue + between(dice, 5, 20);
+        config.timeout_flits = 4 * (config.nak_ignore + config.outstanding) + between(dice, 0, 500);
+        if (drawn.hasty) {
+            config.nak_ignore = between(dice, 0, loop);
+            config.timeout_flits = between(dice, 2, 2 * loop + 10);
+        }
+        config.replay_num_limit = between(dice, 0, 5);
+        config.retrain_time = about(dice, config.flit_time, 0, 50);
+        config.start_flits_max = std::max(config.start_flits_max, 2 * loop);
+        config.ack_after = between(dice, 1, 4);
+        config.ack_latency = about(dice, config.flit_time, 0, 20);
+        config.start_every = config.flit_time * std::int64_t{2 * loop + 8};
+        drawn.what += config.continuous ? "continuous, " : "on demand, ";
+    }
+    drawn.what += "modulus " + std::to_string(config.modulus) + ", window " +
+                  std::to_string(config.outstanding);
+    drawn.patience = config.flit_time * std::int64_t{config.timeout_flits} * 40 +
+                     (config.retrain_time + config.start_every) * 40;
+    drawn.config = config;
+    return drawn;
+}
+
+LinkWorldResult FlitAdapter::run_world(const LinkWorldConfig& config) {
+    return LinkWorld<FlitAdapter>(config).run();
 }
 
 template class LinkSearch<FlitAdapter>;

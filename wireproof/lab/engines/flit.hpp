@@ -48,6 +48,9 @@ struct FlitAdapter {
     static std::unique_ptr<AnyLinkSearch> make_search(const Config& config, const LinkTask& task,
                                                       const SearchSetting& setting);
 
+    static DrawnLink<Config> draw(Random& dice, const LinkFigures& line, bool datagrams);
+    static LinkWorldResult run_world(const LinkWorldConfig& config);
+
     static constexpr std::array<std::string_view, 5> sweeps = {"flit", "flit-selective", "flit-cxl",
                                                                "ucie", "ucie-68"};
     enum class Sweep : std::size_t { standard, selective, cxl, ucie_256, ucie_68 };

@@ -8,6 +8,7 @@
 #include "wireproof/lab/link_retry/retry_engines.hpp"
 #include "wireproof/lab/link_retry/retry_presets.hpp"
 #include "wireproof/lab/search/search_link_run.hpp"
+#include "wireproof/lab/worlds/link_world_run.hpp"
 #include "wireproof/proto/hippi/link.hpp"
 
 namespace wireproof::lab {
@@ -213,6 +214,43 @@ void HippiAdapter::add_presets(std::vector<RetryPreset>& presets) {
 Expected<AnyLink> HippiAdapter::over_datagrams(std::size_t frame_max, std::uint64_t seed) {
     if (frame_max < hippi::unit_size) return unexpected("no micropacket fits");
     return AnyLink(Engine(of_end(hippi::Config::of_datagrams(), seed)));
+}
+
+DrawnLink<hippi::Config> HippiAdapter::draw(Random& dice, const LinkFigures& line, bool datagrams) {
+    Config config = datagrams ? Config::of_datagrams() : for_link(line);
+    config.modulus = dice.chance(0.5) ? 255 : between(dice, 3, 254);
+    config.w_max = between(dice, 1, (config.modulus - 1) / 2);
+    config.first_number = config.modulus - 1 - between(dice, 0, std::min(config.modulus - 1, 30U));
+    config.rseq_any_good = dice.chance(0.3);
+    config.guard = dice.chance(0.8);
+    config.message_max = between(dice, 32, 600);
+    config.messages_queued = between(dice, 1, 8);
+    config.lent = dice.chance(0.3);
+    config.check_messages = dice.chance(0.8);
+    if (dice.chance(0.5)) {
+        config.buffers.fill(dice.chance(0.5) ? Config::unlimited
+                                             : static_cast<std::uint16_t>(between(dice, 1, 300)));
+    }
+    DrawnLink<Config> drawn{.config = {},
+                            .what = "modulus " + std::to_string(config.modulus) + ", window " +
+                                    std::to_string(config.w_max)};
+    drawn.echoes = !config.rseq_any_good;  // HIPPI-23
+    if (!datagrams) {
+        drawn.one_at_a_time = dice.chance(0.7);
+        config.retries_max = dice.chance(0.3) ? between(dice, 1, 4) : 16;
+        drawn.may_go_down = true;
+        const Duration unit = line.time_of(hippi::unit_size);
+        config.null_after = about(dice, unit, 0, 16);
+        const Duration answer = config.loop + config.null_after + unit * (2 * config.w_max + 4);
+        config.retry_after = about(dice, answer, 1.1, 4);
+    }
+    drawn.patience = (config.retry_after + config.start_again_after) * 60;
+    drawn.config = config;
+    return drawn;
+}
+
+LinkWorldResult HippiAdapter::run_world(const LinkWorldConfig& config) {
+    return LinkWorld<HippiAdapter>(config).run();
 }
 
 template class LinkSearch<HippiAdapter>;

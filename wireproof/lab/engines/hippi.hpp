@@ -47,6 +47,9 @@ struct HippiAdapter {
     static std::unique_ptr<AnyLinkSearch> make_search(const Config& config, const LinkTask& task,
                                                       const SearchSetting& setting);
 
+    static DrawnLink<Config> draw(Random& dice, const LinkFigures& line, bool datagrams);
+    static LinkWorldResult run_world(const LinkWorldConfig& config);
+
     static constexpr std::array<std::string_view, 1> sweeps = {"hippi6400"};
     static void fit(RetrySettings& s, std::size_t sweep);
     static void fill_in(const RetrySettings& s, std::size_t sweep, RetryLink& link);

@@ -15,6 +15,7 @@
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/base/expected.hpp"
 #include "wireproof/core/frame_info.hpp"
+#include "wireproof/lab/engines/drawn_link.hpp"
 #include "wireproof/lab/engines/engine_keys.hpp"
 #include "wireproof/lab/engines/link_figures.hpp"
 
@@ -30,6 +31,8 @@ struct AdvisedLimit;
 struct AdviceLine;
 struct Ladder;
 struct LinkTask;
+struct LinkWorldConfig;
+struct LinkWorldResult;
 struct RetryLink;
 struct RetryPlan;
 struct RetryPoint;
@@ -91,6 +94,13 @@ concept LinkAdapter = requires(
     requires std::same_as<decltype(A::make_search),
                           std::unique_ptr<AnyLinkSearch>(const typename A::Config&, const LinkTask&,
                                                          const SearchSetting&)>;
+
+    // Random worlds: a configuration that suits the line, or datagrams between processes.
+    requires std::same_as<decltype(A::draw), DrawnLink<typename A::Config>(
+                                                 Random&, const LinkFigures&, bool)>;
+    requires std::same_as<decltype(A::run_world), LinkWorldResult(const LinkWorldConfig&)>;
+    // An adapter may also have `void train(Engine&, Instant, bool begins)`: the line below trains,
+    // and then is up again.
 
     // Sweeps: an engine has one or more protocols in sweeps, by name. `size` is the place of the
     // name in `sweeps`.

@@ -8,6 +8,7 @@
 #include "wireproof/lab/link_retry/retry_engines.hpp"
 #include "wireproof/lab/link_retry/retry_presets.hpp"
 #include "wireproof/lab/search/search_link_run.hpp"
+#include "wireproof/lab/worlds/link_world_run.hpp"
 #include "wireproof/proto/pcie/link.hpp"
 #include "wireproof/proto/pcie/timing.hpp"
 
@@ -220,6 +221,53 @@ Expected<AnyLink> PcieAdapter::over_datagrams(std::size_t frame_max, std::uint64
     const pcie::Config config = pcie::Config::of_datagrams(frame_max);
     if (const auto good = config.check(); !good) return tl::unexpected(good.error());
     return AnyLink(Engine(config));
+}
+
+DrawnLink<pcie::Config> PcieAdapter::draw(Random& dice, const LinkFigures& line, bool datagrams) {
+    Config config = datagrams ? Config::of_datagrams(between(dice, 64, 1400)) : for_link(line);
+    if (!datagrams) config.payload_max = between(dice, 8, 600);
+    const std::uint32_t modulus = dice.chance(0.5) ? 4096 : 2 * between(dice, 2, 64);
+    config.modulus = modulus;
+    config.first_number = modulus - 1 - between(dice, 0, std::min(modulus - 1, 30U));
+    config.outstanding = between(dice, 1, std::min(modulus / 2 - 1, 48U));
+    config.replay_slots = between(dice, 1, config.outstanding + 8);
+    config.payload_lent = dice.chance(0.3);
+    DrawnLink<Config> drawn{.config = {},
+                            .what = "modulus " + std::to_string(modulus) + ", window " +
+                                    std::to_string(config.outstanding)};
+    if (dice.chance(0.3)) {
+        const auto least = static_cast<std::uint32_t>((config.payload_max + 15) / 16);
+        config.credits[0] = {between(dice, 1, 127), between(dice, least, least + 100)};
+        drawn.rests = false;
+        drawn.what += ", credits";
+    }
+    if (!datagrams) {
+        const Duration frame = line.time_of(frame_max(config));
+        const Duration loop = line.latency * 2 + frame * 4;
+        drawn.one_at_a_time = dice.chance(0.7);
+        config.ack_after = between(dice, 0, 4);
+        config.ack_latency = about(dice, loop, 0, 2);
+        // The answer may wait for a whole window of the peer.
+        const Duration answer = loop + config.ack_latency + frame * (2 * config.outstanding + 4);
+        drawn.hasty = drawn.one_at_a_time && dice.chance(0.15);
+        config.replay_after = about(dice, answer, 1, 4);
+        if (drawn.hasty) config.replay_after = about(dice, loop, 0.1, 1) + Duration(1);
+        if (dice.chance(0.3)) config.renak_after = about(dice, answer, 1, 2);
+        config.init_every = about(dice, loop, 2, 6);
+        config.update_every = about(dice, loop, 1, 6);
+        config.retrain_time = about(dice, loop, 0, 4);
+    }
+    drawn.patience = (config.replay_after + config.init_every + config.retrain_time) * 40;
+    drawn.config = config;
+    return drawn;
+}
+
+void PcieAdapter::train(Engine& engine, Instant now, bool begins) {
+    if (begins) engine.retrain(now);
+}
+
+LinkWorldResult PcieAdapter::run_world(const LinkWorldConfig& config) {
+    return LinkWorld<PcieAdapter>(config).run();
 }
 
 template class LinkSearch<PcieAdapter>;

@@ -9,6 +9,7 @@
 #include "wireproof/lab/ladder/ladder_run.hpp"
 #include "wireproof/lab/link_retry/retry_engines.hpp"
 #include "wireproof/lab/search/search_link_run.hpp"
+#include "wireproof/lab/worlds/link_world_run.hpp"
 #include "wireproof/proto/ue/link.hpp"
 
 namespace wireproof::lab {
@@ -243,6 +244,69 @@ Expected<AnyLink> UeAdapter::over_datagrams(std::size_t frame_max, std::uint64_t
     config.first_init_data = static_cast<std::uint16_t>(seed);
     if (const auto good = config.check(); !good) return tl::unexpected(good.error());
     return AnyLink(Engine(config));
+}
+
+DrawnLink<ue::Config> UeAdapter::draw(Random& dice, const LinkFigures& line, bool datagrams) {
+    Config config =
+        datagrams ? Config::of_datagrams(between(dice, 64, 1400))
+                  : Config::of_line({line.time_of(1), line.latency * 2}, between(dice, 8, 600));
+    config.modulus = dice.chance(0.5) ? Config::numbers : 2 * between(dice, 1, 64);
+    config.first_number = config.modulus - 1 - between(dice, 0, std::min(config.modulus - 1, 30U));
+    config.outstanding_seq_max = between(dice, 1, std::min(config.modulus / 2, 48U));
+    config.replay_slots = between(dice, 1, config.outstanding_seq_max + 8);
+    config.payload_lent = dice.chance(0.3);
+    config.first_init_data = static_cast<std::uint16_t>(dice.below(4));
+    config.init_data_values = dice.chance(0.5) ? 4 : 65'536;
+    config.missing_once = dice.chance(0.3);
+    config.preamble = static_cast<ue::PreambleOrder>(dice.below(3));
+    config.ctl_nibbles = static_cast<ue::NibbleOrder>(dice.below(2));
+    DrawnLink<Config> drawn{.config = {},
+                            .what = "modulus " + std::to_string(config.modulus) + ", window " +
+                                    std::to_string(config.outstanding_seq_max)};
+    if (!datagrams) {
+        drawn.one_at_a_time = dice.chance(0.7);
+        drawn.checks_all = false;  // LLR-33
+        const std::size_t largest = config.mac_size(config.payload_max);
+        config.outstanding_data_max = largest * between(dice, 1, 48);
+        config.ctl_spacing = between(dice, 0, 400);
+        config.ack_spacing = between(dice, 0, 2048);
+        const Duration frame = line.time_of(frame_max(config));
+        const Duration loop = line.latency * 2 + frame * 4;
+        const Duration answer = loop + frame * (2 * config.outstanding_seq_max + 4) +
+                                config.time_of(config.ctl_spacing + config.ack_spacing);
+        drawn.hasty = drawn.one_at_a_time && dice.chance(0.15);
+        config.replay_timer_max = about(dice, answer, 1, 4);
+        if (drawn.hasty) config.replay_timer_max = about(dice, loop, 0.1, 1) + Duration(1);
+        config.replay_ct_max =
+            dice.chance(0.6) ? Config::replay_ct_none : between(dice, drawn.hasty ? 8 : 0, 8);
+        config.nack_counts = dice.chance(0.2);
+        const bool ages = config.replay_ct_max != Config::replay_ct_none && dice.chance(0.5);
+        config.data_age_timer_max = ages ? about(dice, answer, 4, 20) : Duration();
+        config.pcs_lost_status_timer_max = config.data_age_timer_max * 2;
+        config.init_every = about(dice, loop, 0, 4) + Duration(1);
+        config.restarts_both_ways = dice.chance(0.7);
+        config.re_init_on_flush = dice.chance(0.8);
+        if (dice.chance(0.2)) {
+            config.ack_idle = about(dice, answer, 1, 4) + Duration(1);
+            drawn.rests = false;
+        }
+        drawn.ways_apart = !config.restarts_both_ways;
+        drawn.may_go_down = may_flush(config);
+        if (drawn.may_go_down) drawn.what += ", flushes";
+    }
+    drawn.patience = (config.replay_timer_max + config.init_interval() + config.ack_idle +
+                      config.data_age_timer_max) *
+                     60;
+    drawn.config = config;
+    return drawn;
+}
+
+void UeAdapter::train(Engine& engine, Instant now, bool begins) {
+    engine.on_pcs(now, !begins);
+}
+
+LinkWorldResult UeAdapter::run_world(const LinkWorldConfig& config) {
+    return LinkWorld<UeAdapter>(config).run();
 }
 
 template class LinkSearch<UeAdapter>;
