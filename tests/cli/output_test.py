@@ -126,6 +126,17 @@ class ASimulationSaysWhatCameOut(Case):
         self.assertGreater(min(outs["uc"]["messages_lost"], outs["ib"]["messages_lost"]), 0)
         self.assertGreater(min(outs["rc"]["recoveries"], outs["ib"]["recoveries"]), 0)
 
+    def test_worlds_of_each_link_engine(self):
+        for protocol in ("pcie", "hippi6400", "flit", "ue-llr", "cxl-llr"):
+            with self.subTest(protocol):
+                ended, out = self.run_json("soak", "--protocol", protocol, "--worlds", "20", "--seed", "7")
+                self.assertEqual((ended.code, ended.err), (0, ""))
+                self.assertEqual(
+                    (out["schema"], out["protocol"], out["seed"], out["worlds"], out["failed"]),
+                    ("wireproof.soak/1", protocol, 7, 20, 0))
+                self.assertGreater(min(out["faults"], out["replays"], out["messages_delivered"]), 0)
+                self.assertNotIn("congestion_controlled", out)
+
     def test_worlds_have_the_congestion_control_that_is_asked_for(self):
         for protocol in ("sp-am", "rc"):
             with self.subTest(protocol):

@@ -188,6 +188,7 @@ class TheSameSeedGivesTheSameBytes(Case):
         self.same("sweep", "--ber", "1e-6", "--packets", "1e5", "--seed", "4711")
         self.same("soak", "--worlds", "20", "--seed", "4711")
         self.same("soak", "--protocol", "ib", "--worlds", "20", "--seed", "4711")
+        self.same("soak", "--protocol", "hippi6400", "--worlds", "20", "--seed", "4711")
         self.same("search", "pcie", "--faults", "1")
         self.same("search", "hippi6400", "--rule", "literal", "--no-damage", "--no-early-timers", code=1)
 

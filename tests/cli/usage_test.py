@@ -88,7 +88,8 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
     def test_a_name_is_not_one_of_those_that_there_are(self):
         self.refuses("carry", self.file(1), "--wire", "tin", words=["--wire", "udp", "sim"])
         self.refuses("carry", self.file(1), "--protocol", "tcp", words=["--protocol", "sp-am"])
-        self.refuses("soak", "--protocol", "pcie", words=["--protocol", "sp-am", "ib"])
+        self.refuses("soak", "--protocol", "tcp", words=["--protocol", "sp-am", "ib", "pcie", "cxl-llr"])
+        self.refuses("soak", "--protocol", "pcie", "--congestion", "path", words=["--congestion", "pcie"])
         self.refuses("soak", "--congestion", "cubic", words=["--congestion", "off", "loss", "path"])
 
     def test_an_address_lacks_its_port_or_is_none(self):

@@ -309,7 +309,8 @@ class OneRunOneFile(Case):
 
 class SoakJob(Case):
     def test_the_worlds_are_those_of_one_process(self):
-        for arguments in (("--worlds", "90", "--json"), ("--worlds", "90"), ("--worlds", "60", "--protocol", "ib")):
+        for arguments in (("--worlds", "90", "--json"), ("--worlds", "90"), ("--worlds", "60", "--protocol", "ib"),
+                          ("--worlds", "40", "--protocol", "ue-llr")):
             with self.subTest(arguments):
                 words = ("soak", "--seed", "4711", "--no-timing", *arguments)
                 self.assertEqual(self.launch(3, *words), self.alone(*words))

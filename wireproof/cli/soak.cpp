@@ -18,12 +18,13 @@
 #include "wireproof/app/farm/in_order.hpp"
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/job_ranks.hpp"
+#include "wireproof/cli/names.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/result.hpp"
+#include "wireproof/cli/soak_worlds.hpp"
 #include "wireproof/cli/timing.hpp"
 #include "wireproof/cli/verbs.hpp"
-#include "wireproof/lab/worlds/am_world.hpp"
-#include "wireproof/lab/worlds/ib_world.hpp"
+#include "wireproof/lab/engines/link_engines.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -31,133 +32,23 @@ namespace {
 constexpr auto soak_examples = R"(Examples:
   wireproof soak --worlds 10000
   wireproof soak --protocol rc --seconds 28800
+  wireproof soak --protocol flit --worlds 10000
   wireproof soak --congestion path --worlds 20000
   wireproof soak --worlds 1 --seed 4711     repeats one world
   mpirun wireproof soak --seconds 28800     its ranks share the worlds
 
 Exit code 0: every world kept every rule; 1: one did not, and is named.)";
 
-using Json = nlohmann::ordered_json;
+using Json = SoakJson;
 
-std::string broken(const std::string& violation, const std::string& what) {
-    return violation.empty() ? "" : fmt::format("{} ({})", violation, what);
+/// The protocols that are not link engines.
+constexpr std::array<std::string_view, 4> no_links = {"sp-am", "rc", "uc", "ib"};
+
+std::vector<std::string> soak_protocols() {
+    std::vector<std::string> names(no_links.begin(), no_links.end());
+    lab::LinkEngines::for_each([&]<class A>() { names.emplace_back(A::name); });
+    return names;
 }
-
-/// The kind of congestion control that the user wants in all worlds.
-using WantedControl = std::optional<congestion::Kind>;
-
-// A world that some rank has simulated is a text: the figures that the summary needs, and what was
-// broken. Rank 0 adds the worlds in the order of their seeds.
-
-class AmWorlds {
-public:
-    explicit AmWorlds(WantedControl congestion) : congestion_(congestion) {}
-
-    std::string run(std::uint64_t seed) const {
-        const lab::AmWorldResult world =
-            lab::run_am_world({.seed = seed, .congestion = congestion_});
-        const Json text = {world.operations, world.frames,    world.filled, world.numbered,
-                           world.resent,     world.violation, world.what,   world.controlled};
-        return text.dump();
-    }
-    /// Returns what the world has broken; empty: nothing.
-    std::string add(std::uint64_t seed, const std::string& text) {
-        const Json figures = Json::parse(text);
-        lab::AmWorldResult world;
-        world.seed = seed;
-        world.operations = figures.at(0);
-        world.frames = figures.at(1);
-        world.filled = figures.at(2);
-        world.numbered = figures.at(3);
-        world.resent = figures.at(4);
-        world.violation = figures.at(5);
-        world.what = figures.at(6);
-        world.controlled = figures.at(7);
-        summary_.add(world);
-        return broken(world.violation, world.what);
-    }
-    std::uint64_t worlds() const { return summary_.worlds; }
-    std::uint64_t failed() const { return summary_.failed; }
-    std::uint64_t controlled() const { return summary_.controlled; }
-    void add_to(Json& out) const {
-        out["operations"] = summary_.operations;
-        out["frames"] = summary_.frames;
-        out["cost_mean"] = summary_.cost_mean();
-        out["cost_max"] = summary_.cost_max;
-        out["costliest_seed"] = summary_.costliest_seed;
-    }
-    std::string text() const {
-        return fmt::format(
-            "{} operations, {} frames; packets sent for one needed: {:.2f} on average,\n"
-            "{:.2f} at worst (seed {})\n",
-            summary_.operations, summary_.frames, summary_.cost_mean(), summary_.cost_max,
-            summary_.costliest_seed);
-    }
-
-private:
-    WantedControl congestion_;
-    lab::AmWorldsSummary summary_;
-};
-
-class IbWorlds {
-public:
-    IbWorlds(std::optional<proto::ib::Transport> transport, WantedControl congestion)
-        : transport_(transport), congestion_(congestion) {}
-
-    std::string run(std::uint64_t seed) const {
-        const lab::IbWorldResult world =
-            lab::run_ib_world({.seed = seed, .transport = transport_, .congestion = congestion_});
-        const Json text = {world.asked,  world.failed,    world.delivered,  world.lost,
-                           world.frames, world.faults,    world.recoveries, world.violation,
-                           world.what,   world.controlled};
-        return text.dump();
-    }
-    std::string add(std::uint64_t seed, const std::string& text) {
-        const Json figures = Json::parse(text);
-        const lab::IbWorldResult world{.seed = seed,
-                                       .what = figures.at(8),
-                                       .violation = figures.at(7),
-                                       .controlled = figures.at(9),
-                                       .asked = figures.at(0),
-                                       .failed = figures.at(1),
-                                       .delivered = figures.at(2),
-                                       .lost = figures.at(3),
-                                       .frames = figures.at(4),
-                                       .faults = figures.at(5),
-                                       .recoveries = figures.at(6)};
-        summary_.add(world);
-        return broken(world.violation, world.what);
-    }
-    std::uint64_t worlds() const { return summary_.worlds; }
-    std::uint64_t failed() const { return summary_.broken; }
-    std::uint64_t controlled() const { return summary_.controlled; }
-    void add_to(Json& out) const {
-        const lab::IbWorldResult& sum = summary_.sum;
-        out["operations"] = sum.asked;
-        out["operations_failed"] = sum.failed;
-        out["messages_delivered"] = sum.delivered;
-        out["messages_lost"] = sum.lost;
-        out["frames"] = sum.frames;
-        out["faults"] = sum.faults;
-        out["recoveries"] = sum.recoveries;
-        out["cost_max"] = summary_.cost_max;
-        out["costliest_seed"] = summary_.costliest_seed;
-    }
-    std::string text() const {
-        const lab::IbWorldResult& sum = summary_.sum;
-        return fmt::format(
-            "{} operations, {} of them failed for want of an answer;\n"
-            "{} messages delivered, {} of UC lost; {} frames, {} faults,\n"
-            "{} recoveries: at worst {:.2f} for a fault (seed {})\n",
-            sum.asked, sum.failed, sum.delivered, sum.lost, sum.frames, sum.faults, sum.recoveries,
-            summary_.cost_max, summary_.costliest_seed);
-    }
-
-private:
-    std::optional<proto::ib::Transport> transport_;
-    WantedControl congestion_;
-    lab::IbWorldsSummary summary_;
-};
 
 struct SoakVerb {
     std::string protocol = "sp-am";
@@ -169,13 +60,15 @@ struct SoakVerb {
     Timing timing;
 
     int run() {
+        if (!congestion.empty() && link_engine()) {
+            throw Failure(fmt::format("--congestion: {} has no congestion control", protocol));
+        }
         catch_interrupts();
         timing.start();
         farm::Farm farm = farm_of("soak", true);
         if (!farm.is_rank_0()) return help(farm, help_with_soak);
         seed = chosen_seed(seed);
-        if (protocol == "sp-am") return simulate(AmWorlds(control()), farm);
-        return simulate(IbWorlds(transport(), control()), farm);
+        return with_worlds([&](auto worlds) { return simulate(std::move(worlds), farm); });
     }
 
     /// For the ranks other than 0. Protocol, seed and congestion control are those of rank 0.
@@ -187,9 +80,26 @@ struct SoakVerb {
         soak.protocol = given.at(0);
         soak.seed = given.at(1);
         soak.congestion = given.at(2);
-        farm.work(soak.protocol == "sp-am"
-                      ? soak.work_on(AmWorlds(soak.control()))
-                      : soak.work_on(IbWorlds(soak.transport(), soak.control())));
+        farm.work(soak.with_worlds([&](const auto& worlds) { return soak.work_on(worlds); }));
+    }
+
+    /// Calls `use` with empty worlds of the protocol.
+    template <class Use>
+    auto with_worlds(Use&& use) const {
+        if (const auto engine = link_engine()) return use(LinkWorlds(*engine));
+        if (protocol == "sp-am") return use(AmWorlds(control()));
+        return use(IbWorlds(transport(), control()));
+    }
+
+    /// The place in lab::LinkEngines.
+    std::optional<std::size_t> link_engine() const {
+        std::optional<std::size_t> found;
+        std::size_t at = 0;
+        lab::LinkEngines::for_each([&]<class A>() {
+            if (A::name == protocol) found = at;
+            ++at;
+        });
+        return found;
     }
 
     template <class Worlds>
@@ -270,17 +180,20 @@ struct SoakVerb {
             out["seed"] = seed;
             out["worlds"] = summary.worlds();
             out["failed"] = summary.failed();
-            out["congestion_controlled"] = summary.controlled();
+            if (summary.controlled()) out["congestion_controlled"] = *summary.controlled();
             summary.add_to(out);
             out["seconds"] = took ? Json(*took) : Json();
             if (!violation.empty()) out["error"] = violation;
             print_result(out.dump() + "\n");
             return;
         }
-        print_result(fmt::format(
-            "{} worlds from seed {}{}: {} failed\n{} of them with congestion control\n{}",
-            summary.worlds(), seed, took ? fmt::format(" in {:.1f} s", *took) : "",
-            summary.failed(), summary.controlled(), summary.text()));
+        const std::string controlled =
+            summary.controlled()
+                ? fmt::format("{} of them with congestion control\n", *summary.controlled())
+                : "";
+        print_result(fmt::format("{} worlds from seed {}{}: {} failed\n{}{}", summary.worlds(),
+                                 seed, took ? fmt::format(" in {:.1f} s", *took) : "",
+                                 summary.failed(), controlled, summary.text()));
     }
 };
 
@@ -290,9 +203,13 @@ void add_soak(CLI::App& app, Run& run) {
     const auto soak = std::make_shared<SoakVerb>();
     CLI::App* verb = app.add_subcommand("soak", "simulate random worlds until one breaks a rule");
     constexpr auto any = std::numeric_limits<std::uint64_t>::max();
-    verb->add_option("--protocol", soak->protocol, "sp-am, rc, uc, or ib: queue pairs of rc and uc")
+    std::vector<std::string> links = soak_protocols();
+    links.erase(links.begin(), links.begin() + no_links.size());
+    verb->add_option(
+            "--protocol", soak->protocol,
+            "sp-am, rc, uc, ib: queue pairs of rc and uc,\nor a link engine: " + either_of(links))
         ->type_name("NAME")
-        ->check(CLI::IsMember({"sp-am", "rc", "uc", "ib"}))
+        ->check(CLI::IsMember(soak_protocols()))
         ->capture_default_str();
     verb->add_option("--congestion", soak->congestion,
                      "control of rc, and of sp-am with selective\n"
