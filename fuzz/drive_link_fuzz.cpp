@@ -1,7 +1,7 @@
 // Two ends of a link. The fuzzer submits messages, moves, loses or damages frames, lets time pass
 // and reports a new life of the peer. The link must deliver each message of a life at most once and
 // in order, and all of them after the faults stop. With a bit of the first byte, the fuzzer also
-// sends forged frames to the ends.
+// sends forged frames to the ends: any bytes, and frames of the link with right checks.
 #include <deque>
 #include <vector>
 
@@ -25,7 +25,9 @@ public:
     using E = typename Link::Engine;
     static_assert(LinkEngine<E>);
 
-    Pair(const E& left, const E& right, bool forged) : ends_{left, right}, forged_(forged) {
+    /// `choice`: of the settings of the ends.
+    Pair(std::uint8_t choice, bool forged)
+        : ends_(Link::ends(choice)), choice_(choice), forged_(forged) {
         settle();
     }
 
@@ -150,7 +152,10 @@ private:
                 if (!forged_) break;
                 const std::uint8_t shape = in.byte();
                 const ConstBytes raw = in.bytes(shape % 64U);
-                const std::vector<std::byte> bytes(raw.begin(), raw.end());
+                // Random bytes seldom have right checks and the length of a flit.
+                const std::vector<std::byte> bytes =
+                    (shape & 64) != 0 ? Link::forge(choice_, raw)
+                                      : std::vector<std::byte>(raw.begin(), raw.end());
                 ends_[node].on_frame(now_, RxFrame{.bytes = bytes,
                                                    .integrity = shape >= 128 ? Integrity::intact
                                                                              : Integrity::check});
@@ -210,6 +215,7 @@ private:
     }
 
     std::array<E, 2> ends_;
+    std::uint8_t choice_;
     bool forged_;
     Instant now_{Duration::milliseconds(1)};
     std::array<std::deque<Frame>, 2> ways_;  // by sender
@@ -221,8 +227,7 @@ private:
 
 template <class Link>
 void run(fuzz::Input& in, std::uint8_t choice) {
-    const auto ends = Link::ends(choice);
-    Pair<Link> pair(ends[0], ends[1], (choice & 4) != 0);
+    Pair<Link> pair(choice, (choice & 4) != 0);
     while (!in.empty()) pair.turn(in);
     pair.finish();
 }

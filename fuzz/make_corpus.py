@@ -56,7 +56,7 @@ def link_corpus():
             "ue_frame": "fb170384555555d5" + "02" + "00" * 5 + "02" + "00" * 5 + "88b50005" + "00" * 50,
             "cxl_idle": "d2d2" + "0100000001" + "00" * 59 + "41c3",
             "cxl_request": "d2d2" + "0100000011000000" + "0500010000000000" + "00" * 48 + "8fbe",
-            "cxl_message": "d2d2" + "083c0000" + "a5" * 60 + "0000", "cxl_training": "bc03010143fcfefe",
+            "cxl_message": "d2d2" + "083c0000" + "a5" * 60 + "0000", "cxl_training": "bc0301015cae07a2",
             "micropacket": "00" * 40, "datagram": "5101" + "01" * 40,
             "flit": "11" * 9 + "00" * 226 + "09" + "4801" + "00" * 4 + "5a" * 14,
             "ucie_flit": "4211" + "a0a1" + "00" * 61 + "02" + "7777",
@@ -133,12 +133,20 @@ def drive_link_corpus():
     lossy = bytes([0, 20, 0, 40, 1, 4, 1, 3, 9, 11, 5, 9, 1, 6, 21, 1, 3, 6, 25, 1, 3, 11])
     reset = bytes([0, 5, 1, 7, 1, 1, 1, 3, 9, 11])
     forged = bytes([7, 2, 8]) + bytes.fromhex("5c0000002afbbcfd") + bytes([1, 3, 6, 22])
+    # Frames with right checks, of both ends: an Ack or TLP, a unit, flits, a frame or CtlOS, RETRY flits.
+    sealed = {
+        "pcie": "0500000000", "hippi": "0880fe0000000000" + "07" * 12, "flit": "4801" + "05" + "a5" * 5,
+        "ue": "feff0f000003a5", "cxl": "0100000011000000" + "0500010000000000"}
     # The place of the engine in the list of links: bit 0, then bits 6 and 7.
     for engine, place in (("pcie", 0), ("hippi", 1), ("flit", 64), ("ue", 65), ("cxl", 128)):
         for shape, choice in (("plain", 0), ("small", 16), ("credits", 32), ("forged", 8)):
             for name, turns in (("clean", clean), ("lossy", lossy), ("reset", reset),
                                 ("strange", forged)):
                 write("drive_link", f"{engine}_{shape}_{name}", bytes([choice + place]) + turns * 3)
+        wish = bytes.fromhex(sealed[engine])
+        both = b"".join(bytes([op, 2, 64 + len(wish)]) + wish for op in (7, 15))
+        for choice in (8, 10, 12, 24, 40):
+            write("drive_link", f"{engine}_sealed_{choice}", bytes([choice + place]) + both * 2 + clean + both)
 
 
 # receive_am: byte 0 chooses the configuration. Turns follow.

@@ -1,7 +1,9 @@
 // The link layer retry of CXL for the fuzz targets of links.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "wireproof/base/check.hpp"
 #include "wireproof/proto/cxl/link.hpp"
@@ -28,6 +30,27 @@ struct CxlLink {
         config.frames_needed = (choice & 8) != 0 ? 1 : 5;
         config.backs_off = (choice & 16) != 0;
         return {Engine(config), Engine(config)};
+    }
+
+    /// A training set, or a flit: its control word, its payload, and the rest.
+    static std::vector<std::byte> forge(std::uint8_t, ConstBytes wish) {
+        if (wish.size() >= 4 && (wish[0] & std::byte{7}) == std::byte{7}) {
+            const auto flags = std::to_integer<unsigned>(wish[1]);
+            std::vector<std::byte> set(cxl::TrainingSet::size);
+            cxl::TrainingSet{.fresh = (flags & 1) != 0,
+                             .heard = (flags & 2) != 0,
+                             .done = (flags & 4) != 0,
+                             .own = std::to_integer<std::uint8_t>(wish[2]),
+                             .peers = std::to_integer<std::uint8_t>(wish[3]),
+                             .down = (flags & 8) != 0}
+                .encode(Bytes(set).first<cxl::TrainingSet::size>());
+            return set;
+        }
+        cxl::FlitBytes data{};
+        std::copy_n(wish.begin(), std::min(wish.size(), data.size()), data.begin());
+        std::vector<std::byte> flit(cxl::flit_size);
+        cxl::write_flit(data, true, Bytes(flit).first<cxl::flit_size>());
+        return flit;
     }
 
     static void decode(ConstBytes bytes) {

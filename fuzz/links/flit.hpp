@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "wireproof/base/check.hpp"
 #include "wireproof/proto/flit/ecc.hpp"
@@ -15,10 +16,31 @@ struct FlitLink {
     static constexpr std::size_t frame_max = flit::flit_max;
     static constexpr bool may_lose = false;
 
+    static flit::Config kind(std::uint8_t choice) {
+        return (choice & 8) != 0    ? flit::Config::pcie6_selective()
+               : (choice & 16) != 0 ? flit::Config::ucie_68()
+                                    : flit::Config::pcie6();
+    }
+
+    /// The header, the length of the message, and the message.
+    static std::vector<std::byte> forge(std::uint8_t choice, ConstBytes wish) {
+        const flit::Config config = kind(choice);
+        const flit::Shape shape = flit::Shape::of(config.format);
+        std::vector<std::byte> flit(shape.size);
+        const auto put = [&](std::size_t at, std::size_t count) {
+            count = std::min(count, wish.size());
+            std::copy_n(wish.begin(), count, flit.begin() + static_cast<std::ptrdiff_t>(at));
+            wish = wish.subspan(count);
+        };
+        put(shape.header_at, shape.header_size);
+        put(shape.data_at + shape.data_size - flit::length_size, flit::length_size);
+        put(shape.data_at, shape.data_size - flit::length_size);
+        flit::write_checks(config.format, config.crc_order, flit);
+        return flit;
+    }
+
     static std::array<Engine, 2> ends(std::uint8_t choice) {
-        flit::Config config = (choice & 8) != 0    ? flit::Config::pcie6_selective()
-                              : (choice & 16) != 0 ? flit::Config::ucie_68()
-                                                   : flit::Config::pcie6();
+        flit::Config config = kind(choice);
         config.continuous = false;
         config.modulus = 7;
         config.first_number = 6;

@@ -1,7 +1,9 @@
 // HIPPI-6400 for the fuzz targets of links.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "wireproof/base/check.hpp"
 #include "wireproof/proto/hippi/link.hpp"
@@ -23,6 +25,20 @@ struct HippiLink {
         const Engine left(config);
         config.seed = 2;
         return {left, Engine(config)};
+    }
+
+    static std::vector<std::byte> forge(std::uint8_t, ConstBytes wish) {
+        std::vector<std::byte> unit(hippi::unit_size);
+        // First the control word, and then the data.
+        const Bytes control = Bytes(unit).last(hippi::control_size);
+        const std::size_t first = std::min(wish.size(), control.size());
+        std::copy_n(wish.begin(), first, control.begin());
+        std::copy_n(wish.begin() + static_cast<std::ptrdiff_t>(first),
+                    std::min(wish.size() - first, hippi::data_size), unit.begin());
+        const auto data = ConstBytes(unit).first<hippi::data_size>();
+        hippi::store_lcrc(control.first<hippi::control_size>(),
+                          hippi::lcrc(data, ConstBytes(control).first<hippi::control_size>()));
+        return unit;
     }
 
     static void decode(ConstBytes bytes) {

@@ -3,6 +3,8 @@
 //   may_lose                    false: no frame vanishes from the line, a lost one is damaged,
 //   ends(choice)                two small ends; the bits 3 and 4 of `choice` select settings,
 //   decode(bytes)               reads any bytes as a frame, and checks what was read,
+//   forge(choice, wish)         a frame of the ends' own kind and length, with right checks, whose
+//                               first bytes, or those that matter most, are `wish`,
 //   is_checked(frame, at)       optional: a check of the link covers this byte of a frame.
 #pragma once
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "wireproof/base/check.hpp"
 #include "wireproof/proto/pcie/link.hpp"
@@ -24,6 +25,33 @@ struct PcieLink {
         config.ack_after = choice % 3;
         if ((choice & 16) != 0) config.credits[0] = {4, 16};
         return {Engine(config), Engine(config)};
+    }
+
+    /// A DLLP, or a TLP of the length that its header has.
+    static std::vector<std::byte> forge(std::uint8_t choice, ConstBytes wish) {
+        std::array<std::byte, 20> first{};
+        std::copy_n(wish.begin(), std::min(wish.size(), first.size()), first.begin());
+        if ((choice & 1) != 0) {
+            std::vector<std::byte> dllp(pcie::Dllp::size);
+            pcie::Dllp{load_le<std::uint32_t>(ConstBytes(first).first<4>())}.encode(
+                Bytes(dllp).first<pcie::Dllp::size>(), true);
+            return dllp;
+        }
+        // The header as this engine writes it, or with some wrong bytes.
+        pcie::TlpHead head;
+        head.number = load_le<std::uint16_t>(ConstBytes(first).first<2>()) % 4096;
+        head.length = std::to_integer<std::size_t>(first[2]);
+        if ((first[3] & std::byte{1}) != std::byte{0}) head.type = pcie::FlowType::non_posted;
+        std::vector<std::byte> tlp(head.frame_size());
+        const auto header = Bytes(tlp).first<pcie::TlpHead::size>();
+        head.encode(header);
+        if ((first[3] & std::byte{2}) != std::byte{0}) {
+            header[3 + std::to_integer<std::size_t>(first[4]) % 16] = first[5];
+        }
+        const ConstBytes data = ConstBytes(tlp).subspan(pcie::TlpHead::size, head.length);
+        const Bytes rest = Bytes(tlp).subspan(pcie::TlpHead::size + head.length);
+        pcie::encode_tail(header, data, rest, (first[3] & std::byte{4}) != std::byte{0}, true);
+        return tlp;
     }
 
     static void decode(ConstBytes bytes) {
