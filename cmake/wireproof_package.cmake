@@ -120,3 +120,13 @@ set(WIREPROOF_PC_LIBS "Libs: \${libdir}/libwireproof.a -lstdc++ -lm")
 configure_file(cmake/wireproof.pc.in ${CMAKE_CURRENT_BINARY_DIR}/wireproof-static.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wireproof.pc ${CMAKE_CURRENT_BINARY_DIR}/wireproof-static.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+# The plugin for Wireshark. With the prefix /usr this is the folder where Wireshark of Debian searches.
+set(plugins ${CMAKE_INSTALL_LIBDIR})
+if(CMAKE_LIBRARY_ARCHITECTURE)
+  set(plugins lib/${CMAKE_LIBRARY_ARCHITECTURE})
+endif()
+set(WIREPROOF_WIRESHARK_PLUGINS ${plugins}/wireshark/plugins CACHE STRING
+  "Where the plugin for Wireshark is installed")
+install(DIRECTORY tools/wireshark/wireproof DESTINATION ${WIREPROOF_WIRESHARK_PLUGINS} COMPONENT wireshark
+  FILES_MATCHING PATTERN "*.lua")

@@ -230,11 +230,15 @@ class OnlyWhatIsPublicIsInstalled(Installed):
 
     def test_each_belongs_to_a_component(self):
         found = {}
-        for component in ("runtime", "development"):
+        for component in ("runtime", "development", "wireshark"):
             prefix = self.path(component)
             run(CMAKE, "--install", BUILD, "--prefix", prefix, "--component", component)
             found[component] = self.files(prefix)
-        self.assertEqual(sorted(found["runtime"] + found["development"]), self.files(self.prefix))
+        self.assertEqual(sorted(sum(found.values(), [])), self.files(self.prefix))
+        plugin = os.path.join(SOURCE, "tools", "wireshark", "wireproof")
+        self.assertEqual([os.path.basename(file) for file in found["wireshark"]], self.files(plugin))
+        for file in found["wireshark"]:
+            self.assertRegex(file, r"^lib.*/wireshark/plugins/wireproof/\w+\.lua$")
         for file in found["runtime"]:
             self.assertRegex(file, r"^bin/wireproof$|/libwireproof\.so\.0(\.1\.0)?$"
                                    r"|/wireproof/libibverbs\.so\.1(\.14)?$"

@@ -3,7 +3,7 @@
 return function(common, bytes)
     local codes = {[0x10] = "LLCRD", [0x01] = "RETRY.Idle", [0x11] = "RETRY.Req", [0x21] = "RETRY.Ack",
                    [0x31] = "RETRY.Frame", [0x8C] = "INIT.Param"}
-    local made = common.declare("wireproof.cxl", "Wireproof CXL link retry", common.rows({
+    local made = common.declare("wireproof.cxl", "Wireproof CXL link retry", {
         {"kind", "string", "Kind"},
         {"protocol_id", "uint16", "protocol id", base.HEX},
         {"control", "bool", "control", 8, nil, 0x01},
@@ -28,7 +28,9 @@ return function(common, bytes)
         {"done", "bool", "Training: the sender has ended it", 8, nil, 0x04},
         {"own", "uint8", "Training: own round", base.DEC},
         {"peers", "uint8", "Training: the peer's round", base.DEC},
-    }, common.resend_fields), common.rows(common.resend_experts, common.damage_experts, {
+        {"resent_of", "framenum", "Sent before in", base.NONE},
+    }, common.rows(common.damage_experts, {
+        {"retransmission", "SEQUENCE", "NOTE", "Retransmission"},
         {"retry", "SEQUENCE", "NOTE", "RETRY.Req: the receiver asks for flits again"},
         {"training", "SEQUENCE", "CHAT", "Training"},
     }))
@@ -63,36 +65,47 @@ return function(common, bytes)
         if not ends.follows then return end
         common.once(context, function()
             ends.own.again, ends.peers.again = 0, 0
-            if bytes.u8(raw, 1) % 2 == 1 then ends.own.number = nil end
+            if bytes.u8(raw, 1) % 2 == 1 then ends.own.number, ends.own.sent = nil, nil end
             return true
         end)
     end
 
-    -- Whether the flit is a retransmission. `ends.missing` flits before it are not in the capture:
-    -- those of a replay follow each other, so they belong to it.
-    local function follow(stream, kind, raw, ends)
-        local depth = stream.depth or usual_depth
-        if ends.missing > 0 then
-            stream.again = math.max((stream.again or 0) - ends.missing, 0)
-            stream.number = nil
-        end
-        if kind == "RETRY.Ack" then
-            local empty = bytes.u8(raw, 10) % 2 == 1
-            local pointer, eseq = bytes.u8(raw, 11), bytes.u8(raw, 12)
-            stream.number = eseq
-            stream.again = empty and 0 or (pointer - eseq) % depth
-            return {}
-        end
+    -- `ends.missing` flits before this one are not in the capture. The flits of a replay follow each
+    -- other, so they belong to it. Nothing is known any more about the numbers of new flits.
+    local function pass_over(stream, missing)
+        stream.again = math.max((stream.again or 0) - missing, 0)
+        stream.number = nil
+        stream.sent = {}
+    end
+
+    -- The last flits that the sender has sent as new ones leave again.
+    local function begin_replay(stream, raw)
+        local empty = bytes.u8(raw, 10) % 2 == 1
+        local pointer, eseq = bytes.u8(raw, 11), bytes.u8(raw, 12)
+        stream.number = eseq
+        stream.again = empty and 0 or (pointer - eseq) % (stream.depth or usual_depth)
+    end
+
+    -- Whether the flit is a retransmission, its number, and the packet that had it before.
+    local function follow(stream, kind, raw, ends, packet)
+        stream.sent = stream.sent or {}
+        if ends.missing > 0 then pass_over(stream, ends.missing) end
+        if kind == "RETRY.Ack" then begin_replay(stream, raw) end
         if kind == "INIT.Param" then stream.depth = bytes.u8(raw, 13) + 1 end
         if kind ~= "data" and kind ~= "LLCRD" and kind ~= "INIT.Param" then return {} end
         local result = {again = (stream.again or 0) > 0, counted = stream.number}
-        if result.again then stream.again = stream.again - 1 end
+        if result.again then
+            result.resent_of = stream.sent[#stream.sent - stream.again + 1]
+            stream.again = stream.again - 1
+        else
+            stream.sent[#stream.sent + 1] = packet
+        end
         if stream.number then stream.number = (stream.number + 1) % (stream.depth or usual_depth) end
         return result
     end
 
     local function show_payload(tree, tvb, raw, kind)
-        local acks = bytes.u8(raw, 2) >= 0 and math.floor(bytes.u8(raw, 2) / 8) % 2 * 8 or 0
+        local acks = math.floor(bytes.u8(raw, 2) / 8) % 2 * 8
         if kind == "data" then
             tree:add(F.length, tvb(3, 1))
             local length = bytes.u8(raw, 3)
@@ -156,7 +169,9 @@ return function(common, bytes)
             return
         end
         if not good or not ends.follows then return end
-        local result = common.once(context, function() return follow(ends.own, kind, raw, ends) end)
+        local result = common.once(context, function()
+            return follow(ends.own, kind, raw, ends, context.pinfo.number)
+        end)
         if result.counted then tree:add(F.counted, result.counted):set_generated() end
         common.show_numbers(made, tree, result, text)
         return result

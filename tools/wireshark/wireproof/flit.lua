@@ -75,10 +75,28 @@ return function(common, bytes)
         return header
     end
 
+    -- So many flits are not in the capture. The flit after them says whether the last of them had
+    -- payload, and the others are taken to be alike. The next explicit number ends the guess.
+    local function guess(stream, header, shape, missing, modulus)
+        if not stream.counted or shape.usage and not header.prior_payload then return end
+        stream.counted = (stream.counted + missing) % modulus
+        if stream.high and common.ahead(stream.counted + 1, stream.high, modulus) > 0 then
+            stream.high = (stream.counted + 1) % modulus
+        end
+    end
+
+    -- An explicit NOP names the payload flit that left last as a new one.
+    local function on_explicit_nop(stream, header, modulus)
+        local steps = stream.high and common.ahead(header.number, stream.high, modulus) or 0
+        stream.counted = header.number - 1
+        stream.high = header.number % modulus
+        return {missing = math.max(steps, 0)}
+    end
+
     -- Numbers are 1 to the largest; here they count from 0.
     local function follow(stream, header, shape, ends, packet)
         local modulus = ends.modulus or shape.numbers
-        if ends.missing > 0 then stream.counted = nil end
+        if ends.missing > 0 then guess(stream, header, shape, ends.missing, modulus) end
         local explicit = header.command == 0
         -- The first Ack of a link that begins without a handshake names the number before the first.
         if ends.from_begin and not stream.begun and header.command == 1 then
@@ -87,15 +105,7 @@ return function(common, bytes)
         stream.begun = true
         if header.idle or explicit and header.payload and header.number == 0 then return {} end
         if not header.payload then
-            if not explicit then return {} end
-            -- It names the payload flit that left last as a new one.
-            stream.counted = header.number - 1
-            local result = {missing = 0}
-            if stream.high then
-                result.missing = math.max(common.ahead(header.number, stream.high, modulus), 0)
-            end
-            if not stream.high or result.missing > 0 then stream.high = header.number % modulus end
-            return result
+            return explicit and on_explicit_nop(stream, header, modulus) or {}
         end
         local number
         if explicit then

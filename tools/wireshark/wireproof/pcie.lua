@@ -143,12 +143,16 @@ return function(common, bytes)
                     ecrc = bytes.le(raw, behind, 4) == ecrc(raw) and 1 or 0}
         end)
         common.show_check(made, tree, "lcrc_status", checks.lcrc, "The LCRC or the last symbol is wrong")
+        if checks.lcrc == 0 then
+            tree:add(F.ecrc_status, checks.ecrc):set_generated()
+            return
+        end
         common.show_check(made, tree, "ecrc_status", checks.ecrc, "The ECRC is wrong")
         if checks.null then
             tree:add_proto_expert_info(E.nullified, "Nullified: the receiver ignores it")
             return
         end
-        if checks.lcrc == 0 or not ends.follows then return end
+        if not ends.follows then return end
         local result = common.once(context, function()
             return common.see_number(ends.own, number, ends.modulus or 4096, context.pinfo.number)
         end)

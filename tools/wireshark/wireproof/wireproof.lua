@@ -3,7 +3,8 @@
 --
 -- Wireshark loads each file of a plugin folder. The other files only return a function or a table,
 -- so nothing happens when it loads them; this file puts them together.
-local here = __DIR__
+-- __DIR__ is not set in the folder of all users.
+local here = debug.getinfo(1, "S").source:gsub("^@", ""):match("^(.*)[/\\]")
 local function part(name)
     return dofile(here .. "/" .. name .. ".lua")
 end

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Deliberate defects of the Wireshark plugin (tools/wireshark/mutants.json). The test that each names must fail.
+
+usage: wireshark_mutants_test.py [CLASS] [unittest options]
+
+tests/mutants/run.py builds defects of C++; the plugin needs no build.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+from wireshark_kit import PATIENCE, PLUGIN, ROOT, Case
+
+LIST = ROOT / "tools" / "wireshark" / "mutants.json"
+HERE = pathlib.Path(__file__).parent
+
+
+class Mutants(Case):
+    def setUp(self):
+        super().setUp()
+        self.mutants = json.loads(LIST.read_text())
+
+    def passes(self, test, plugin):
+        """Whether the test passes with this plugin: "wireshark_test.Packets.test_numbers_wrap"."""
+        program, name = test.split(".", 1)
+        done = subprocess.run([sys.executable, HERE / (program + ".py"), name], capture_output=True, text=True,
+                              timeout=PATIENCE, check=False, env={**os.environ, "WIREPROOF_WIRESHARK": str(plugin)})
+        self.assertIn("Ran 1 test", done.stderr)
+        self.assertNotIn("skipped", done.stderr)
+        return done.returncode == 0
+
+    def test_each_can_be_made(self):
+        names = [mutant["name"] for mutant in self.mutants]
+        self.assertEqual(len(names), len(set(names)))
+        for mutant in self.mutants:
+            with self.subTest(mutant["name"]):
+                self.assertEqual((PLUGIN / mutant["file"]).read_text().count(mutant["find"]), 1)
+
+    def test_each_is_killed_by_the_test_that_it_names(self):
+        for test in sorted({mutant["killed_by"] for mutant in self.mutants}):
+            with self.subTest(test):
+                self.assertTrue(self.passes(test, PLUGIN))
+        for place, mutant in enumerate(self.mutants):
+            with self.subTest(mutant["name"]):
+                spoilt = pathlib.Path(self.path(f"mutant{place}"))
+                shutil.copytree(PLUGIN, spoilt)
+                file = spoilt / mutant["file"]
+                file.write_text(file.read_text().replace(mutant["find"], mutant["replace"]))
+                self.assertFalse(self.passes(mutant["killed_by"], spoilt), "it survives")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,349 @@
+#!/usr/bin/env python3
+"""The Wireshark plugin: its filters, the frames of ladders, and packets that the test makes.
+
+usage: wireshark_test.py [CLASS] [unittest options]
+"""
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import unittest
+import zlib
+
+from wireshark_kit import (ERRORS, LINKTYPE_USER0, PLUGIN, PREFIX, ROOT, Case, am_packet, ladders, link_datagram,
+                           packets_of, pcapng, udp)
+
+
+class Fields(Case):
+    """The table of filters in docs/wireshark.md, and the folders of plugins."""
+
+    def filters(self):
+        """The filters with the plugin in the user's folder."""
+        shutil.copytree(PLUGIN, self.path(".local/lib/wireshark/plugins/wireproof"))
+        rows = [line.split("\t") for line in self.tshark("-G", "fields", plugin=False).splitlines()]
+        return {row[2] for row in rows if len(row) > 2 and row[2].startswith("wireproof.")}
+
+    def test_each_is_in_the_table_and_each_of_the_table_exists(self):
+        text = (ROOT / "docs" / "wireshark.md").read_text()
+        rows = [line for line in text.splitlines() if line.startswith("| `wireproof.")]
+        listed = [name for row in rows for name in re.findall(r"`(wireproof\.[a-z_.]+)`", row.split(" | ")[0])]
+        self.assertEqual(len(listed), len(set(listed)), "a filter is listed twice")
+        self.assertEqual(set(listed), self.filters())
+
+
+    def test_are_there_from_the_folder_of_all_users(self):
+        """The folder that tshark names is the one of the plugin in a mount namespace."""
+        folders = self.tshark("-G", "folders", plugin=False)
+        there = re.search(r"^Global Lua Plugins:\s+(.*)$", folders, re.M)[1]
+        namespace = ["unshare", "--map-root-user", "--mount", "sh", "-ec", 'mount --bind "$1" "$2"; shift 2; exec "$@"',
+                     "sh", str(PLUGIN.parent), there]
+        if subprocess.run([*namespace, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no mount namespace may be made here")
+        done = subprocess.run([*namespace, "tshark", "-G", "fields"], capture_output=True, text=True, check=True,
+                              env={**os.environ, "HOME": self.folder})
+        self.assertNotIn("Lua", done.stderr)
+        self.assertIn("\twireproof.am.number\t", done.stdout)
+        self.assertIn("\twireproof.cxl.eseq\t", done.stdout)
+
+
+class Ladders(Case):
+    """Each built-in ladder: kind, numbers and retransmissions of each frame."""
+
+    KIND = {"hippi": "type", "am": "kind"}
+    NUMBER = {"hippi": ("tseq", "rseq"), "cxl": ("eseq",), "pcie": ("number", "ack"), "ue": ("number", "ack"),
+              "flit": ("number",), "am": ("number",)}
+    CODES = {"am": dict(enumerate("- REQ REP CHUNK OPEN GET_REQ ACK NACK KEEPALIVE HELLO BUNDLE UNKNOWN".split())),
+             "hippi": {0: "null", 1: "header", 2: "data", 3: "credit", 4: "admin", 5: "status null", 8: "init",
+                       9: "init-ack", 10: "reset", 11: "reset-ack"}}
+
+    def kind_of(self, prefix, value):
+        codes = self.CODES.get(prefix)
+        return codes[int(value, 0)] if codes else value
+
+    def check(self, name):
+        """Returns the number of retransmissions."""
+        drawn, file = self.ladder(name)
+        prefix, events = PREFIX[drawn["protocol"]], drawn["events"]
+        base = f"wireproof.{prefix}."
+        numbers = [base + number for number in self.NUMBER[prefix]]
+        rows = self.rows(file, [*ERRORS, base + "malformed", base + "damaged", base + self.KIND.get(prefix, "kind"),
+                                base + "retransmission", base + "resent_of", *numbers])
+        self.assertEqual(len(rows), len(events))
+        for number, (event, row) in enumerate(zip(events, rows), 1):
+            complaints, (kind, resent, before, *values) = row[:len(ERRORS) + 2], row[len(ERRORS) + 2:]
+            self.assertFalse(any(complaints), event)
+            self.assertEqual(self.kind_of(prefix, kind[0]), event["frame"], event)
+            self.assertEqual(bool(resent), event["resent"], event)
+            self.assertEqual(len(before), event["resent"], event)
+            if "seq" in event:
+                self.assertIn(str(event["seq"]), [value for found in values for value in found], event)
+            if before:
+                self.expect_the_frame_before(events, event, number, int(before[0]))
+        return sum(event["resent"] for event in events)
+
+    def expect_the_frame_before(self, events, event, number, before):
+        """A retransmission names the packet that had its number before."""
+        self.assertLess(before, number)
+        former = events[before - 1]
+        self.assertEqual(former["from"], event["from"], event)
+        if "seq" in former and "seq" in event:
+            self.assertEqual(former["seq"], event["seq"])
+
+    def check_all(self, begin, least):
+        again = 0
+        for name in ladders():
+            if name.startswith(begin):
+                with self.subTest(name):
+                    again += self.check(name)
+        self.assertGreaterEqual(again, least)
+
+    def test_of_am_are_shown_as_they_are_drawn(self):
+        self.check_all("am-", 10)
+
+    def test_of_pcie_are_shown_as_they_are_drawn(self):
+        self.check_all("pcie-", 5)
+
+    def test_of_hippi_are_shown_as_they_are_drawn(self):
+        self.check_all("hippi-", 8)
+
+    def test_of_ue_are_shown_as_they_are_drawn(self):
+        self.check_all("ue-", 5)
+
+    def test_of_flit_are_shown_as_they_are_drawn(self):
+        self.check_all("flit-", 8)
+
+    def test_of_cxl_are_shown_as_they_are_drawn(self):
+        self.check_all("cxl-", 15)
+
+    def test_without_the_frames_that_were_lost_have_gaps(self):
+        """The frames that are not in the capture are named as missing by those that follow them."""
+        for name, gaps in (("pcie-lost-tlp", 1), ("pcie-wrap", 1), ("hippi-lost-data", 1), ("ue-lost-frame", 1),
+                           ("am-lost-request", 1), ("am-lost-bulk-chunk", 1)):
+            with self.subTest(name):
+                drawn, file = self.ladder(name)
+                kept = [(frame, len(frame), interface) for event, (interface, frame)
+                        in zip(drawn["events"], packets_of(file)) if event["fate"] != "lost"]
+                self.assertLess(len(kept), len(drawn["events"]))
+                both = [f"{drawn['protocol']} A to B", f"{drawn['protocol']} B to A"]
+                seen = self.path("seen.pcapng")
+                pathlib.Path(seen).write_bytes(pcapng(kept, LINKTYPE_USER0, both))
+                base = f"wireproof.{PREFIX[drawn['protocol']]}."
+                rows = self.rows(seen, [base + "missing", base + "gap", base + "retransmission"])
+                self.assertEqual(sum(int(value) for row in rows for value in row[0]), gaps)
+                self.assertEqual(sum(len(row[1]) for row in rows), 1)
+                again = sum(event["resent"] for event in drawn["events"] if event["fate"] != "lost")
+                self.assertEqual(sum(len(row[2]) for row in rows), again)
+
+    def test_are_shown_alike_when_they_are_read_twice(self):
+        for name in ("am-lost-bulk-chunk", "flit-converted", "cxl-two-retries"):
+            _, file = self.ladder(name)
+            self.assertEqual(self.tshark("-r", file, "-V"), self.tshark("-2", "-r", file, "-V"))
+
+    def test_leave_other_files_of_this_link_type_alone(self):
+        other = self.path("other.pcapng")
+        pathlib.Path(other).write_bytes(pcapng([bytes(40)], LINKTYPE_USER0, ["eth0"]))
+        self.assertIn("User encapsulation not handled", self.tshark("-r", other, "-V"))
+        # The user may choose one of our protocols for them.
+        _, file = self.ladder("pcie-lost-tlp")
+        frames = [frame for _, frame in packets_of(file)]
+        pathlib.Path(other).write_bytes(pcapng(frames, LINKTYPE_USER0, ["eth0"]))
+        chosen = ("-o", 'uat:user_dlts:"User 0 (DLT=147)","wireproof.pcie","0","","0",""')
+        kinds = [row[0][0] for row in self.rows(other, ["wireproof.pcie.kind"], *chosen)]
+        self.assertEqual(kinds, ["TLP", "Ack", "TLP", "TLP", "TLP", "Nak", "TLP", "TLP", "Ack"])
+
+
+class Packets(Case):
+    """Packets that the test makes: all kinds of SP Active Messages, and datagrams of links."""
+
+    def write(self, frames, name="made.pcapng"):
+        file = self.path(name)
+        pathlib.Path(file).write_bytes(pcapng(frames))
+        self.expect_no_error(file)
+        return file
+
+    def values(self, file, *names):
+        return [[found[0] if found else None for found in row]
+                for row in self.rows(file, ["wireproof." + name for name in names])]
+
+    def test_all_kinds_have_their_fields(self):
+        def words(*values):
+            return struct.pack("<" + "Q" * len(values), *values)
+        hello = words(0xAB, 0x1111, 0, 8)
+        packets = [
+            (9, {"cookie": 0, "count": 1, "data": hello},
+             {"job": "0xab", "nonce": "0x1111", "echo": "0x0", "terms": "0x8"}),
+            (1, {"number": 4, "id_": 3, "count": 2, "data": b"hi"}, {"number": "4", "id": "3", "data": "6869"}),
+            (2, {"channel": 1, "data": struct.pack("<III", 2, 9, 2), "id_": 0},
+             {"refused_what": "2", "refused_id": "9", "refused_reason": "2"}),
+            (3, {"number": 5, "count": 2, "offset": 100, "data": b"abc"}, {"offset": "100", "data_length": "3"}),
+            (4, {"number": 7, "data": words(0x1000, 50) + struct.pack("<II", 6, 0xAA)},
+             {"address": "0x1000", "total": "50", "handler": "6", "argument": "0x000000aa"}),
+            (5, {"number": 8, "data": words(0x2000, 60)}, {"address": "0x2000", "total": "60"}),
+            (6, {"acks": (17, 18)}, {"ack_request": "17", "ack_reply": "18"}),
+            (7, {"number": 20, "count": 5, "data": struct.pack("<II", 3, 4) + b"\x02"},
+             {"nack_end": "3", "nack_reach": "4", "nack_map": "02", "nack_lost": "2", "nack_marks": "1"}),
+            (8, {"number": 9}, {"number": "9"}),
+            (10, {"number": 9, "count": 2, "data": struct.pack("<HH", 4, 1) + b"x" + struct.pack("<HH", 5, 0)},
+             {"message_handler": "4", "message_length": "1"}),
+            (11, {"count": 2, "id_": 1400, "number": 5}, {"ended": "2", "id": "1400"}),
+        ]
+        file = self.write([udp(am_packet(kind, **fields)) for kind, fields, _ in packets])
+        for at, (kind, _, expected) in enumerate(packets):
+            with self.subTest(kind):
+                row = self.values(file, "am.kind", "am.checksum_status", "am.malformed",
+                                  *("am." + name for name in expected))[at]
+                self.assertEqual(row[:3], [str(kind), "1", None])
+                shown = [value.lower() if value else value for value in row[3:]]
+                wanted = list(expected.values())
+                if shown != wanted:  # numbers of 64 bits have leading zeros
+                    shown = [hex(int(value, 16)) if value and value.startswith("0x") else value for value in shown]
+                    wanted = [hex(int(value, 16)) if value.startswith("0x") else value for value in wanted]
+                self.assertEqual(shown, wanted)
+
+    def test_a_packet_is_found_without_its_port_and_others_are_not(self):
+        packet = am_packet(1, number=1, data=b"abcd")
+        frames = [udp(packet), udp(packet[:-1] + b"X", source=7005), udp(bytes(100), source=7006),
+                  udp(link_datagram([b""]), source=7007)]
+        found = self.values(self.write(frames), "am.kind", "link.counter")
+        self.assertEqual(found, [["1", None], [None, None], [None, None], [None, "0"]])
+
+    def test_numbers_wrap(self):
+        file = self.write([udp(am_packet(1, number=number % 2 ** 32, data=b"a", round_=round_))
+                           for number, round_ in ((-3, 0), (-2, 0), (1, 0), (-1, 1), (0, 1), (1, 1), (2, 1))])
+        self.assertEqual(self.values(file, "am.number", "am.missing", "am.retransmission"),
+                         [["4294967293", None, None], ["4294967294", None, None], ["1", "2", None],
+                          ["4294967295", None, "1"], ["0", None, "1"], ["1", None, "1"], ["2", None, None]])
+
+    def test_rounds_tell_late_packets_duplicates_and_retransmissions_apart(self):
+        file = self.write([udp(am_packet(1, number=number, data=b"a", round_=round_))
+                           for number, round_ in ((1, 0), (3, 0), (2, 0), (3, 0), (3, 1), (5, 1), (4, 2))])
+        self.assertEqual(self.values(file, "am.out_of_order", "am.duplicate", "am.retransmission", "am.resent_of"),
+                         [[None] * 4, [None] * 4, ["1", None, None, None], [None, "1", None, "2"],
+                          [None, None, "1", "4"], [None] * 4, [None, None, "1", None]])
+
+    def test_streams_are_of_one_session_and_one_channel(self):
+        file = self.write([udp(am_packet(1, number=5, data=b"a")), udp(am_packet(1, number=5, data=b"a", cookie=0x99)),
+                           udp(am_packet(2, number=5, data=b"a", channel=1))])
+        self.assertEqual(self.values(file, "am.retransmission", "am.duplicate", "am.gap"), [[None] * 3] * 3)
+
+    def test_a_chunk_that_is_not_whole_has_a_gap(self):
+        def chunk(number, offset, round_=0):
+            return udp(am_packet(3, number=number, count=4, offset=offset, data=bytes(10), round_=round_))
+        file = self.write([chunk(10, 0), chunk(10, 20), chunk(10, 30), chunk(14, 40), chunk(14, 50), chunk(18, 80),
+                           chunk(10, 10, 1), chunk(14, 60, 1), udp(am_packet(1, number=22, data=b"a", round_=1))])
+        self.assertEqual(self.values(file, "am.missing", "am.retransmission"),
+                         [[None, None], ["1", None], [None, None], [None, None], [None, None], ["2", None],
+                          [None, "1"], [None, "1"], ["3", None]])
+
+    def test_a_keepalive_shows_that_the_last_packets_are_missing(self):
+        file = self.write([udp(am_packet(1, number=5, data=b"a")), udp(am_packet(8, number=8)),
+                           udp(am_packet(1, number=6, data=b"a", round_=1))])
+        self.assertEqual(self.values(file, "am.missing", "am.retransmission"), [[None, None], ["2", None], [None, "1"]])
+
+    def test_acknowledgements_name_the_packet_and_its_age(self):
+        back = {"src": 1, "dst": 0}
+        file = self.write([udp(am_packet(1, number=5, data=b"a")), udp(am_packet(1, number=6, data=b"a")),
+                           udp(am_packet(6, acks=(7, 0), **back), 7000, 7001),
+                           udp(am_packet(6, acks=(7, 0), **back), 7000, 7001)])
+        self.assertEqual(self.values(file, "am.acks_frame", "am.ack_rtt", "am.duplicate_ack"),
+                         [[None] * 3, [None] * 3, ["2", "0.000001000", None], [None, None, "1"]])
+
+    def test_an_acknowledgement_ends_before_its_number(self):
+        back = {"src": 1, "dst": 0}
+        file = self.write([udp(am_packet(1, number=5, data=b"a")), udp(am_packet(1, number=6, data=b"a")),
+                           udp(am_packet(6, acks=(6, 0), **back), 7000, 7001),
+                           udp(am_packet(1, number=6, data=b"a", round_=1)),
+                           udp(am_packet(6, acks=(7, 0), **back), 7000, 7001)])
+        rows = self.values(file, "am.acks_frame", "am.ack_rtt")
+        self.assertEqual((rows[2], rows[4]), (["1", "0.000002000"], ["2", None]))
+
+    def test_filler_is_neither_data_nor_checked(self):
+        packet = bytearray(am_packet(3, number=1, count=1, data=b"abc", filler=5)) + b"12345"
+        file = self.write([udp(bytes(packet))])
+        self.assertEqual(self.values(file, "am.filler", "am.data", "am.data_length", "am.checksum_status"),
+                         [["5", "616263", "3", "1"]])
+
+    def test_datagrams_of_flits_count_their_frames(self):
+        drawn, file = self.ladder("flit-lost-payload")
+        flits = [frame for event, (_, frame) in zip(drawn["events"], packets_of(file)) if event["from"] == "A"]
+        made = self.write([udp(link_datagram(flits[0:2], counter=10)), udp(link_datagram(flits[2:3], counter=12)),
+                           udp(link_datagram(flits[3:4], counter=15)), udp(link_datagram([], counter=16))])
+        self.assertEqual(self.values(made, "link.missing"), [[None], [None], ["2"], [None]])
+
+    def test_answers_name_their_question(self):
+        back = {"src": 1, "dst": 0}
+        there = (7000, 7001)
+        hello = struct.pack("<QQQQ", 1, 0x1111, 0, 8), struct.pack("<QQQQ", 1, 0x2222, 0x1111, 8)
+        file = self.write([
+            udp(am_packet(9, cookie=0, data=hello[0])), udp(am_packet(9, cookie=0, data=hello[1], **back), *there),
+            udp(am_packet(5, number=5, id_=3, data=bytes(16))),
+            udp(am_packet(3, number=1, id_=3, count=2, channel=1, data=b"ab", **back), *there),
+            udp(am_packet(3, number=1, id_=3, count=2, offset=2, channel=1, data=b"ab", **back), *there),
+            udp(am_packet(8, number=9, round_=4)),
+            udp(am_packet(7, number=6, round_=4, data=struct.pack("<II", 3, 3), **back), *there),
+            udp(am_packet(5, number=9, id_=4, data=bytes(16))),
+            udp(am_packet(2, number=3, id_=0, channel=1, data=struct.pack("<III", 3, 4, 2), **back), *there)])
+        self.assertEqual([row[0] for row in self.values(file, "am.response_to")],
+                         [None, "1", None, "3", None, None, "6", None, "8"])
+
+    def test_a_super_packet_is_taken_apart(self):
+        first = am_packet(1, number=1, data=b"a" * 20)
+        second = am_packet(1, number=2, data=b"b" * 20)
+        last = am_packet(1, number=3, data=b"c" * 3)
+        spoilt = first[:-1] + b"X"
+        file = self.write([udp(first + second + last), udp(spoilt + second + last)])
+        rows = self.rows(file, ["wireproof.am.number", "wireproof.am.damaged", "wireproof.am.data_length"])
+        self.assertEqual(rows, [[["1", "2", "3"], [], ["20", "20", "3"]], [["1", "2", "3"], ["1"], ["20", "20", "3"]]])
+        three = b"".join(link_datagram([bytes([at])], counter=at) for at in (5, 6, 9))
+        file = self.write([udp(three)])
+        rows = self.rows(file, ["wireproof.link.counter", "wireproof.link.missing"])
+        self.assertEqual(rows, [[["5", "6", "9"], ["2"]]])
+
+    def test_the_counter_of_link_datagrams_wraps_and_shows_late_ones(self):
+        file = self.write([udp(link_datagram([b"x"], counter=counter % 2 ** 32, sender=sender))
+                           for counter, sender in ((-1, 1), (1, 1), (0, 1), (2, 1), (2, 1), (0, 9), (1, 9))])
+        self.assertEqual(self.values(file, "link.missing", "link.late"),
+                         [[None, None], ["1", None], [None, "1"], [None, None], [None, "1"], [None] * 2, [None] * 2])
+
+    def test_late_datagrams_have_no_retransmissions(self):
+        _, file = self.ladder("pcie-lost-tlp")
+        tlps = [frame for interface, frame in packets_of(file) if interface == 0][:3]
+        order = (0, 1, 1, 2)
+        made = self.write([udp(link_datagram([tlps[at]], counter=at)) for at in order])
+        self.assertEqual(self.values(made, "pcie.number", "pcie.retransmission", "link.late"),
+                         [["0", None, None], ["1", None, None], ["1", None, "1"], ["2", None, None]])
+
+    def test_a_new_life_begins_with_the_number_that_its_init_names(self):
+        def frame(number):
+            body = bytes(12) + b"\x88\xB5\x00\x00" + bytes(44)
+            head = struct.pack(">BBH", 0xFB, number >> 12 & 0xF0 | 7, number & 0xFFFF) + b"UUU\xD5"
+            return head + body + struct.pack("<I", zlib.crc32(body))
+
+        def init(number, data):
+            return struct.pack("<BBBBBHB", 0x4B, 3, number >> 12, number >> 4 & 0xFF, number << 4 & 0xF0 | 6, data, 0)
+        life = [init(70_000, 1), frame(70_000), frame(70_001), init(500, 2), init(500, 2), frame(500), frame(502)]
+        made = self.write([udp(link_datagram([one], counter=at)) for at, one in enumerate(life)])
+        self.assertEqual(self.values(made, "ue.life", "ue.number", "ue.retransmission", "ue.missing", "ue.damaged"),
+                         [["1", None, None, None, None], [None, "70000", None, None, None],
+                          [None, "70001", None, None, None], ["1", None, None, None, None], [None] * 5,
+                          [None, "500", None, None, None], [None, "502", None, "1", None]])
+
+    def test_each_link_protocol_is_found_by_its_frames(self):
+        for name in ladders():
+            if name.startswith("am-"):
+                continue
+            with self.subTest(name):
+                drawn, file = self.ladder(name)
+                prefix = PREFIX[drawn["protocol"]]
+                frames = list(packets_of(file))
+                made = self.write([udp(link_datagram([frame], counter=at, sender=1 + way, receiver=2 - way),
+                                       7001 - way, 7000 + way) for at, (way, frame) in enumerate(frames)])
+                field = "wireproof." + prefix + (".type" if prefix == "hippi" else ".kind")
+                rows = self.rows(made, ["wireproof.link.protocol", field, f"wireproof.{prefix}.malformed"])
+                self.assertTrue(all(row[0] == [drawn["protocol"]] and row[1] and not row[2] for row in rows), rows)
+
+
+if __name__ == "__main__":
+    unittest.main()
