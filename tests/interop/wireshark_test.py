@@ -62,14 +62,14 @@ class Ladders(Case):
         codes = self.CODES.get(prefix)
         return codes[int(value, 0)] if codes else value
 
-    def check(self, name):
+    def check(self, name, *options):
         """Returns the number of retransmissions."""
         drawn, file = self.ladder(name)
         prefix, events = PREFIX[drawn["protocol"]], drawn["events"]
         base = f"wireproof.{prefix}."
         numbers = [base + number for number in self.NUMBER[prefix]]
         rows = self.rows(file, [*ERRORS, base + "malformed", base + "damaged", base + self.KIND.get(prefix, "kind"),
-                                base + "retransmission", base + "resent_of", *numbers])
+                                base + "retransmission", base + "resent_of", *numbers], *options)
         self.assertEqual(len(rows), len(events))
         for number, (event, row) in enumerate(zip(events, rows), 1):
             complaints, (kind, resent, before, *values) = row[:len(ERRORS) + 2], row[len(ERRORS) + 2:]
@@ -116,6 +116,18 @@ class Ladders(Case):
 
     def test_of_cxl_are_shown_as_they_are_drawn(self):
         self.check_all("cxl-", 15)
+
+    def test_of_smaller_circles_need_the_modulus(self):
+        for protocol, kind, modulus, more in (("pcie", "TLP", 8, "outstanding"), ("hippi6400", "data", 9, "w_max"),
+                                              ("ue-llr", "FRAME", 8, "outstanding_seq_max"),
+                                              ("flit", "payload", 7, "outstanding")):
+            with self.subTest(protocol):
+                file = self.path(protocol + ".toml")
+                pathlib.Path(file).write_text(
+                    f'name = "small"\ntitle = "A small circle."\nprotocol = "{protocol}"\n'
+                    f'[engine]\nmodulus = {modulus}\n{more} = 3\n[[traffic]]\nfrom = "A"\nmessages = 20\n'
+                    f'[[fault]]\ndirection = "A->B"\nkind = "{kind}"\nnth = 11\nfate = "damaged"\n')
+                self.assertGreater(self.check(file, "-o", f"wireproof.{PREFIX[protocol]}.modulus:{modulus}"), 0)
 
     def test_without_the_frames_that_were_lost_have_gaps(self):
         """The frames that are not in the capture are named as missing by those that follow them."""

@@ -75,6 +75,8 @@ return function(common, bytes)
         {"unknown", "RESPONSE_CODE", "WARN", "The sender does not have this session"},
     }))
 
+    common.declare_modulus(format.made)
+
     -- Places of the fields whose places differ.
     local ethernet = {size = 48, checksum = 40, number = {16, 4}, ack_request = {20, 4}, ack_reply = {24, 4},
                       id = {28, 4}, offset = {32, 8}, code = 0}
@@ -93,7 +95,7 @@ return function(common, bytes)
             header[key] = bytes.le(raw, layout[key][1], layout[key][2])
         end
         header.acks = {[0] = header.ack_request, [1] = header.ack_reply}
-        header.modulus = 256 ^ layout.number[2]
+        header.modulus = common.modulus(format.made, 256 ^ layout.number[2])
         local carried = channels[header.kind]
         if not carried then return nil, "unknown kind" end
         if carried ~= 3 and carried ~= header.channel + 1 then return nil, "a channel that this kind does not have" end

@@ -29,6 +29,15 @@ function common.declare(prefix, title, fields, experts)
     return made
 end
 
+-- Scenarios of ladders may count on a smaller circle than the protocol does.
+function common.declare_modulus(made)
+    made.proto.prefs.modulus = Pref.uint("Modulus of the numbers", 0, "0: that of the protocol")
+end
+function common.modulus(made, usual)
+    local chosen = made.proto.prefs.modulus
+    return chosen > 1 and chosen or usual
+end
+
 -- Rows that several protocols have.
 function common.check_field(key, title)
     return {key, "uint8", title, base.DEC, common.check_names}

@@ -34,6 +34,7 @@ return function(common, bytes)
         {"retry", "SEQUENCE", "NOTE", "RETRY.Req: the receiver asks for flits again"},
         {"training", "SEQUENCE", "CHAT", "Training"},
     }))
+    common.declare_modulus(made)
     local F, E = made.fields, made.experts
     local cxl = {name = "cxl-llr", made = made, counts_frames = true}
     local flit_size, set_size, usual_depth = 68, 8, 128
@@ -83,7 +84,7 @@ return function(common, bytes)
         local empty = bytes.u8(raw, 10) % 2 == 1
         local pointer, eseq = bytes.u8(raw, 11), bytes.u8(raw, 12)
         stream.number = eseq
-        stream.again = empty and 0 or (pointer - eseq) % (stream.depth or usual_depth)
+        stream.again = empty and 0 or (pointer - eseq) % (stream.depth or common.modulus(made, usual_depth))
     end
 
     -- Whether the flit is a retransmission, its number, and the packet that had it before.
@@ -100,7 +101,7 @@ return function(common, bytes)
         else
             stream.sent[#stream.sent + 1] = packet
         end
-        if stream.number then stream.number = (stream.number + 1) % (stream.depth or usual_depth) end
+        if stream.number then stream.number = (stream.number + 1) % (stream.depth or common.modulus(made, usual_depth)) end
         return result
     end
 

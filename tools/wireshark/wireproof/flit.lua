@@ -20,6 +20,7 @@ return function(common, bytes)
     }, common.resend_fields), common.rows(common.resend_experts, common.damage_experts, {
         {"nak", "SEQUENCE", "NOTE", "The receiver asks for flits again"},
     }))
+    common.declare_modulus(made)
     local F, E = made.fields, made.experts
     local flit = {name = "flit", made = made, counts_frames = true}
     local shapes = {
@@ -95,7 +96,7 @@ return function(common, bytes)
 
     -- Numbers are 1 to the largest; here they count from 0.
     local function follow(stream, header, shape, ends, packet)
-        local modulus = ends.modulus or shape.numbers
+        local modulus = common.modulus(made, shape.numbers)
         if ends.missing > 0 then guess(stream, header, shape, ends.missing, modulus) end
         local explicit = header.command == 0
         -- The first Ack of a link that begins without a handshake names the number before the first.

@@ -24,6 +24,7 @@ return function(common, bytes)
         {"notice", "SEQUENCE", "NOTE", "Status null: the same RSEQ twice asks for units again"},
         {"bad_message", "SEQUENCE", "WARN", "ERROR: the message was bad before it came to this link"},
     }))
+    common.declare_modulus(made)
     local F, E = made.fields, made.experts
     local hippi = {name = "hippi6400", made = made, counts_frames = false}
     local unit_size, control_at, none = 40, 32, 255
@@ -106,7 +107,7 @@ return function(common, bytes)
             end)
         elseif numbered and tseq ~= none then
             local result = common.once(context, function()
-                return common.see_number(ends.own, tseq, ends.modulus or 255, context.pinfo.number)
+                return common.see_number(ends.own, tseq, common.modulus(made, 255), context.pinfo.number)
             end)
             common.show_numbers(made, tree, result, types[type] .. " " .. tseq)
             return result

@@ -31,6 +31,7 @@ return function(common, bytes)
         {"nak", "SEQUENCE", "NOTE", "The receiver asks for TLPs again"},
         {"nullified", "SEQUENCE", "NOTE", "The sender nullified the TLP"},
     }))
+    common.declare_modulus(made)
     local F, E = made.fields, made.experts
     local pcie = {name = "pcie", made = made, counts_frames = false}
     local head_size, tail_size, dllp_size = 19, 9, 8
@@ -154,7 +155,7 @@ return function(common, bytes)
         end
         if not ends.follows then return end
         local result = common.once(context, function()
-            return common.see_number(ends.own, number, ends.modulus or 4096, context.pinfo.number)
+            return common.see_number(ends.own, number, common.modulus(made, 4096), context.pinfo.number)
         end)
         common.show_numbers(made, tree, result, kind .. " " .. number)
         return result

@@ -21,6 +21,7 @@ return function(common, bytes)
         {"nack", "SEQUENCE", "NOTE", "The receiver asks for frames again"},
         {"life", "SEQUENCE", "CHAT", "A new life of the sender begins"},
     }))
+    common.declare_modulus(made)
     local F, E = made.fields, made.experts
     local ue = {name = "ue-llr", made = made, counts_frames = false}
     local head_size, overhead, circle = 24, 28, 1048576
@@ -105,7 +106,7 @@ return function(common, bytes)
         -- A sender may poison the FCS of a frame. The number is not under the FCS.
         if plain or not ends.follows then return end
         local result = common.once(context, function()
-            return common.see_number(ends.own, number, ends.modulus or circle, context.pinfo.number)
+            return common.see_number(ends.own, number, common.modulus(made, circle), context.pinfo.number)
         end)
         common.show_numbers(made, tree, result, text)
         return result
