@@ -66,9 +66,14 @@ class Case(unittest.TestCase):
             file.truncate(256 << 20)
         return [self.path("long.bin"), "--loss", "0.3", "--mtu", "200"]
 
+    @staticmethod
+    def environment():
+        """That of the test, without the configuration of the user who runs it."""
+        return {**os.environ, "XDG_CONFIG_HOME": "/nonexistent"}
+
     def start(self, *arguments, **streams):
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
-                   "stderr": subprocess.PIPE, **streams}
+                   "stderr": subprocess.PIPE, "env": self.environment(), **streams}
         # A shell that runs the tests in the background may have set SIGINT to be ignored.
         process = subprocess.Popen(
             [WIREPROOF, *arguments], cwd=self.folder, **streams,

@@ -277,12 +277,12 @@ class AJobThatCannotBeIsToldInOneLine(LocalCase):
     def test_the_command_line_is_wrong(self):
         hosts = ("--ssh", "sh nothing", "--", "true")
         for arguments, word in (((), "PROGRAM"), (("-n", "2"), "PROGRAM"), (("--", "true"), "-n"),
-                                (("-n", "0", "--", "true"), "-n"), (("-n", "1025", "--", "true"), "-n"),
-                                (("-n", "x", "--", "true"), "-n"), (("-n", "2", "--ssh", "x", "--", "true"), "--ssh"),
+                                (("-n", "0", "--", "true"), "--ranks"), (("-n", "1025", "--", "true"), "--ranks"),
+                                (("-n", "x", "--", "true"), "--ranks"), (("-n", "2", "--ssh", "x", "--", "true"), "--ssh"),
                                 (("-n", "2", "--address", "::1", "--", "true"), "--address"),
                                 (("--hosts", "a", "--address", "b", "--", "true"), "--address"),
                                 (("--hosts", "a", "--ssh", " ", "--", "true"), "--ssh"),
-                                (("--hosts", "a:2", "-n", "3", *hosts), "-n"),
+                                (("--hosts", "a:2", "-n", "3", *hosts), "--ranks"),
                                 *((("--hosts", text, *hosts), "--hosts")
                                   for text in ("", "a,,b", "a:0", "a:x", "-oX", "a b", "a;b"))):
             with self.subTest(arguments):

@@ -53,7 +53,7 @@ std::vector<std::string> choices() {
 std::string protocols_text() {
     std::string text;
     for (const std::string_view name : carry_protocols()) text += std::string(name) + ", ";
-    return wrapped(text + "or in turn all but uc", 48);
+    return text + "or in turn all but uc";
 }
 
 /// Refuses the command line if the frames of a protocol do not fit in --mtu.
@@ -107,7 +107,7 @@ void add_carry(CLI::App& app, Run& run) {
     verb->add_option("FILE", options->file, "the file")->required()->type_name("");
     const auto rules = std::make_shared<OptionRules>();
     rules->writes(verb->add_option("--out", options->out,
-                                   "keep what arrives under this name; -: standard\noutput")
+                                   "keep what arrives under this name; -: standard output")
                       ->type_name("FILE"),
                   options->out);
     verb->add_option("--protocol", options->protocol, protocols_text())
@@ -115,7 +115,7 @@ void add_carry(CLI::App& app, Run& run) {
         ->check(CLI::IsMember(choices()))
         ->type_name("NAME");
     verb->add_option("--wire", options->wire,
-                     "udp, shm: two processes; sim: two nodes in virtual\ntime")
+                     "udp, shm: two processes; sim: two nodes in virtual time")
         ->capture_default_str()
         ->check(CLI::IsMember({"udp", "shm", "sim"}))
         ->type_name("NAME");
@@ -123,7 +123,7 @@ void add_carry(CLI::App& app, Run& run) {
     CLI::Option* const mtu = add_path_options(*verb, *options);
     CLI::Option* const rate =
         verb->add_option("--rate", options->rate,
-                         "pace of uc, bytes per second; without it, what the\nreceiver "
+                         "pace of uc, bytes per second; without it, what the receiver "
                          "is seen to take")
             ->type_name("N");
     accept_range(*rate, 1, 1e12);

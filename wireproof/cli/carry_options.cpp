@@ -19,13 +19,16 @@ void add_probability(CLI::App& verb, const char* name, double& value, const char
 void add_fault_options(CLI::App& verb, CarryOptions& options) {
     FaultRates& faults = options.faults;
     add_probability(verb, "--loss", faults.loss, "lose a frame, with a probability of 0 to 1");
-    add_probability(verb, "--ber", faults.bit_error, "flip a bit");
-    add_probability(verb, "--duplicate", faults.duplicate, "send a frame twice");
-    add_probability(verb, "--reorder", faults.reorder, "hold a frame back behind the next 1 to 8");
+    add_probability(verb, "--ber", faults.bit_error, "flip a bit, with this probability");
+    add_probability(verb, "--duplicate", faults.duplicate,
+                    "send a frame twice, with this probability");
+    add_probability(verb, "--reorder", faults.reorder,
+                    "hold a frame back behind the next 1 to 8, with this probability");
     options.seed = chosen_seed(0);
-    accept_whole(*verb.add_option("--seed", options.seed, "repeat a run: of faults and sessions")
-                      ->type_name("N"),
-                 0, std::numeric_limits<std::uint64_t>::max());
+    accept_whole(
+        *verb.add_option("--seed", options.seed, "seed of faults and sessions: it repeats a run")
+             ->type_name("N"),
+        0, std::numeric_limits<std::uint64_t>::max());
 }
 
 CLI::Option* add_path_options(CLI::App& verb, CarryOptions& options) {

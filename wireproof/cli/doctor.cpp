@@ -32,7 +32,7 @@ Exit code 0: a program would see the device, warnings or not; 1: it would not;
 2: the command line is wrong.)";
 
 /// Breaks the text into lines of 80 columns. All lines except the first are indented.
-std::string wrapped(const std::string& text, std::size_t indent) {
+std::string wrapped_behind(const std::string& text, std::size_t indent) {
     constexpr std::size_t width = 80;
     std::string lines;
     std::size_t column = indent;
@@ -58,7 +58,7 @@ std::string line_of(const Check& check) {
     if (!check.remedy.empty()) text += "; " + check.remedy;
     const std::string head = fmt::format(
         "{:<8} {:<9} ", health_names[static_cast<std::size_t>(check.health)], check.about);
-    return head + wrapped(one_line(text), head.size()) + "\n";
+    return head + wrapped_behind(one_line(text), head.size()) + "\n";
 }
 
 struct DoctorVerb {
@@ -106,8 +106,7 @@ private:
 
 void add_doctor(CLI::App& app, Run& run) {
     const auto doctor = std::make_shared<DoctorVerb>();
-    CLI::App* verb =
-        app.add_subcommand("doctor", "why a program would see no RDMA device, and what to do");
+    CLI::App* verb = app.add_subcommand("doctor", "why a program would see no RDMA device");
     verb->add_option("PROGRAM", doctor->program, "behind --: by its path, or as a shell finds it")
         ->type_name("");
     verb->add_flag("--json", doctor->json, "print one JSON object (schema wireproof.doctor/1)");

@@ -5,6 +5,7 @@
 
 #include "wireproof/app/common/files.hpp"
 #include "wireproof/cli/option_rules.hpp"
+#include "wireproof/cli/option_text.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/ladder/built_in.hpp"
@@ -26,7 +27,7 @@ Examples:
   wireproof ladder --list
   wireproof ladder pcie-lost-tlp
   wireproof ladder hippi-lost-data --svg ladder.svg --pcapng ladder.pcapng
-  wireproof ladder my-own.toml --json | jq '.events[] | select(.fate=="lost")'
+  wireproof ladder my.toml --json | jq '.events[] | select(.fate=="lost")'
 
 Exit code 0: done; 1: no such scenario, it has a mistake, or a file cannot be
 written; 2: the command line is wrong.)";
@@ -179,7 +180,11 @@ struct LadderVerb {
 void add_ladder(CLI::App& app, Run& run) {
     const auto ladder = std::make_shared<LadderVerb>();
     CLI::App* verb = app.add_subcommand("ladder", "draw a small exchange, frame by frame");
-    verb->add_option("NAME", ladder->name, "a built-in scenario, or a scenario file");
+    std::vector<std::string> names;
+    for (const lab::BuiltIn& built_in : lab::built_in_scenarios())
+        names.emplace_back(built_in.name);
+    offer(*verb->add_option("NAME", ladder->name, "a built-in scenario, or a scenario file"),
+          names);
     ladder->rules.writes(
         verb->add_option("--svg", ladder->svg, "draw it into this file")->type_name("FILE"),
         ladder->svg);

@@ -7,6 +7,7 @@
 #include "wireproof/app/common/text.hpp"
 #include "wireproof/app/launch/host_list.hpp"
 #include "wireproof/app/launch/job.hpp"
+#include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/cli/write_signals.hpp"
@@ -32,9 +33,9 @@ Examples:
   wireproof launch --hosts a,b:4 -- ./program
   wireproof launch --hosts a,b --ssh 'ssh -p 2222' -- ./program
 
-The exit code is that of the rank that failed first (128+S: signal S ended it),
-or 0. Else 1: the job cannot run; 2: the command line is wrong; 126: PROGRAM
-cannot be run; 127: there is no PROGRAM.)";
+Exit code 0: every rank ended with 0; 1: the job cannot run; 2: the command line
+is wrong; 126: PROGRAM cannot be run; 127: there is no PROGRAM; else: that of
+the rank that failed first (128+S: signal S ended it).)";
 
 struct LaunchVerb {
     std::size_t number = 0;  // 0: not given
@@ -49,7 +50,7 @@ struct LaunchVerb {
             if (number == 0) plan.size = places->size();
             if (plan.size > places->size()) {
                 refuse_usage(
-                    fmt::format("-n: {} ranks, but --hosts has places for {}; HOST:4 has "
+                    fmt::format("--ranks: {} ranks, but --hosts has places for {}; HOST:4 has "
                                 "four places",
                                 plan.size, places->size()));
             }
@@ -78,9 +79,10 @@ void add_launch(CLI::App& app, Run& run) {
     const auto launch = std::make_shared<LaunchVerb>();
     launch->plan.ssh = "ssh -o BatchMode=yes";
     CLI::App* verb = app.add_subcommand("launch", "start a program as the ranks of a job");
-    verb->add_option("-n", launch->number, "how many ranks; with --hosts: all places")
-        ->check(CLI::Range(std::size_t{1}, launch::ranks_max))
-        ->type_name("N");
+    accept_whole(
+        *verb->add_option("-n,--ranks", launch->number, "how many ranks; with --hosts: all places")
+             ->type_name("N"),
+        1, launch::ranks_max);
     const CLI::Option* hosts =
         verb->add_option("--hosts", launch->hosts, "run on these hosts: a,b:4")->type_name("LIST");
     verb->add_flag("--keep-going", launch->plan.keep_going,

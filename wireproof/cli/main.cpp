@@ -10,19 +10,35 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <string_view>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/provenance.hpp"
 #include "wireproof/app/common/text.hpp"
 #include "wireproof/app/common/version.hpp"
+#include "wireproof/cli/command.hpp"
+#include "wireproof/cli/configuration.hpp"
+#include "wireproof/cli/nearest.hpp"
+#include "wireproof/cli/no_effect.hpp"
+#include "wireproof/cli/option_text.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/verbs.hpp"
 #include "wireproof/cli/write_signals.hpp"
 
 namespace {
 
 using namespace wireproof::cli;
+
+/// The command line or the configuration is wrong, in one line.
+struct Refused {
+    std::string why;
+};
+
+int print(const std::string& text) {
+    print_result(text);
+    return 0;
+}
 
 // If standard output is closed, the next file that is opened would get its number, and output would
 // overwrite the file. So a closed standard stream is replaced by /dev/null, opened for reading
@@ -35,39 +51,51 @@ void fill_standard_places() {
     }
 }
 
-/// Shows only what an option takes. If the user breaks a rule about other options, the error says
-/// it.
-class ShortHelp : public CLI::Formatter {
-    std::string make_option_opts(const CLI::Option* option) const override {
-        const std::string all = CLI::Formatter::make_option_opts(option);
-        return all.substr(0, std::min(all.find(" Needs: "), all.find(" Excludes: ")));
-    }
-};
-
 // CLI11 says "subcommand", and says that one is missing if it is unknown.
-std::string usage_problem(const CLI::App& app, const CLI::Error& error) {
-    if (!app.get_subcommands().empty()) return error.what();
-    const std::vector<std::string> rest = app.remaining();
+std::string usage_problem(Command& command, const CLI::Error& error) {
+    const std::vector<std::string> rest = command.app.remaining(true);
+    if (CLI::App* const verb = command.verb(); verb != nullptr) {
+        if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+            return error.what();
+        }
+        std::vector<std::string> names;
+        for (const OptionText& option : text_of_verb(*verb).options) {
+            for (const auto& some : {option.names, option.off_names}) {
+                names.insert(names.end(), some.begin(), some.end());
+            }
+        }
+        const bool is_option = !rest.empty() && rest.front().starts_with("--");
+        return error.what() + (is_option ? did_you_mean(rest.front(), names) : std::string());
+    }
     if (rest.empty()) return "a verb is missing; wireproof --help names them";
-    return fmt::format("unknown verb: {}; wireproof --help names them", rest.front());
+    std::string like = did_you_mean(rest.front(), command.verb_names());
+    if (like.empty()) like = "; wireproof --help names them";
+    return fmt::format("unknown verb: {}{}", rest.front(), like);
 }
 
-/// True if the caller reads a JSON object. This looks at the arguments itself, because the parser
-/// stops at an error.
-bool wants_json(int argc, char** argv) {
-    return std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+/// True if the caller reads a JSON object. This looks at the words itself, because the parser stops
+/// at an error.
+bool wants_json(const std::vector<std::string>& words) {
+    return std::find(words.begin(), words.end(), "--json") != words.end();
 }
 
 /// Reports why the run failed: in one line, and also as a JSON object if no result was printed.
-void report_failure(const CLI::App& app, bool json, const std::string& why) {
-    if (json && !result_printed() && !app.get_subcommands().empty()) {
+void report_failure(const std::string& verb, bool json, const std::string& why) {
+    if (json && !result_printed() && !verb.empty()) {
         try {
-            print_error_object(app.get_subcommands().front()->get_name(), why);
+            print_error_object(verb, why);
         } catch (const Failure&) {
             // Nobody reads standard output. The line below gives the first error.
         }
     }
     tell(fmt::format("wireproof: {}", why));
+}
+
+/// The verb that the words begin with, if there is one.
+std::string verb_of(const std::vector<std::string>& words) {
+    const std::vector<std::string> names = Command().verb_names();
+    const auto found = std::find_first_of(words.begin(), words.end(), names.begin(), names.end());
+    return found == words.end() ? std::string() : *found;
 }
 
 // The result may still be in the buffer. Writing it can fail: the disk may be full, or the pipe
@@ -77,53 +105,74 @@ int with_output_written(int code) {
     throw Failure(fmt::format("cannot write the result: {}", std::strerror(errno)));
 }
 
+/// Reads the command line together with the configuration.
+std::unique_ptr<Command> parsed(Configuration& configuration) {
+    while (true) {
+        auto command = std::make_unique<Command>();
+        try {
+            command->parse(configuration.words());
+            return command;
+        } catch (const NoEffect& option) {
+            // An option that the user typed is refused below. The next turn is without this one.
+            if (configuration.leave_out(option.option())) continue;
+            throw Refused{option.what()};
+        } catch (const CLI::CallForHelp&) {
+            command->run = [text = command->app.help()] { return print(text); };
+            return command;
+        } catch (const CLI::CallForVersion&) {
+            command->run = [] { return print(version() + "\n"); };
+            return command;
+        } catch (const CLI::ParseError& error) {
+            const std::string why = usage_problem(*command, error);
+            throw Refused{why + configuration.origin_of(why)};
+        }
+    }
+}
+
+/// What the words ask for. Throws Refused.
+std::unique_ptr<Command> understood(std::vector<std::string>& words) {
+    try {
+        Configuration configuration(words);
+        if (configuration.is_wanted()) {
+            auto command = std::make_unique<Command>();
+            command->run = [text = configuration.in_toml()] { return print(text); };
+            return command;
+        }
+        words = configuration.words();
+        auto command = parsed(configuration);
+        words = configuration.words();
+        return command;
+    } catch (const CLI::ParseError& error) {
+        throw Refused{error.what()};
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     fill_standard_places();
-    keep_command_line(argc, argv);
     ignore_write_signals();
-
-    CLI::App app("Reliable messaging over wires that lose, damage, repeat and reorder.",
-                 "wireproof");
-    app.formatter(std::make_shared<ShortHelp>());
-    app.set_version_flag("--version", version());
-    app.require_subcommand(1);
-    app.footer("Each verb has its own --help, with examples.");
-    const bool json = wants_json(argc, argv);
-    Run run;
-    add_carry(app, run);
-    add_send(app, run);
-    add_recv(app, run);
-    add_sp2(app, run);
-    add_soak(app, run);
-    add_ladder(app, run);
-    add_perf(app, run);
-    add_search(app, run);
-    add_inspect(app, run);
-    add_stat(app, run);
-    add_sweep(app, run);
-    add_launch(app, run);
-#ifdef WIREPROOF_HAS_VERBS
-    add_verbs(app, run);
-    add_doctor(app, run);
-#endif
+    std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    std::unique_ptr<Command> command;
     try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-        report_failure(app, json, usage_problem(app, error));
+        command = understood(words);
+    } catch (const Refused& refused) {
+        report_failure(verb_of(words), wants_json(words), refused.why);
         return exit_usage;
     }
+    keep_command_line(argc > 0 ? argv[0] : "wireproof", words);
+    const CLI::App* const chosen = command->verb();
+    const std::string verb = chosen == nullptr ? std::string() : chosen->get_name();
+    const bool json = wants_json(words);
     try {
-        return with_output_written(run());
+        return with_output_written(command->run());
     } catch (const Interrupted& interrupted) {
-        report_failure(app, json, interrupted.what());
+        report_failure(verb, json, interrupted.what());
         // Let the signal end this process, so that a shell that runs us in a loop ends, too.
         std::signal(interrupted.signal(), SIG_DFL);
         std::raise(interrupted.signal());
     } catch (const std::exception& failure) {
-        report_failure(app, json, failure.what());
+        report_failure(verb, json, failure.what());
     }
     return exit_failed;
 }

@@ -46,6 +46,12 @@ std::optional<double> parse_real(std::string_view text) {
 
 template <class Number, class Parse>
 void accept(CLI::Option& option, Number least, Number most, Parse parse) {
+    // Help, manual pages and completion read the limits from the description.
+    std::string limits = fmt::format("{} to {}", least, most);
+    if constexpr (std::is_integral_v<Number>) {
+        if (most == std::numeric_limits<Number>::max())
+            limits = fmt::format("{} to 2^64 - 1", least);
+    }
     option.transform(CLI::Validator(
         [least, most, parse](std::string& text) {
             const auto number = parse(text);
@@ -58,7 +64,7 @@ void accept(CLI::Option& option, Number least, Number most, Parse parse) {
             if constexpr (std::is_integral_v<Number>) text = fmt::format("{}", *number);
             return std::string();
         },
-        ""));
+        limits));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "wireproof/app/common/files.hpp"
+#include "wireproof/cli/no_effect.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"
 
@@ -39,8 +40,9 @@ void OptionRules::writes(const CLI::Option* option, const std::string& path) {
 void OptionRules::check(const CLI::App& verb) const {
     for (const Condition& condition : conditions_) {
         if (!was_given(condition.option) || condition.holds()) continue;
-        refuse_usage(fmt::format("{} has no effect here: it needs {}", condition.option->get_name(),
-                                 condition.needs));
+        const std::string name = condition.option->get_name();
+        throw NoEffect(name,
+                       fmt::format("{} has no effect here: it needs {}", name, condition.needs));
     }
     check_outputs(verb);
 }

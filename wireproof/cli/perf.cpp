@@ -17,6 +17,7 @@
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
+#include "wireproof/cli/option_text.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/wire/udp/address.hpp"
@@ -90,6 +91,13 @@ const std::map<std::string, PerfOp> ops = {{"request-reply", PerfOp::request_rep
                                            {"get", PerfOp::get}};
 
 template <class T>
+std::vector<std::string> words_of(const std::map<std::string, T>& choices) {
+    std::vector<std::string> words;
+    for (const auto& [word, meaning] : choices) words.push_back(word);
+    return words;
+}
+
+template <class T>
 std::string names_of(const std::map<std::string, T>& choices) {
     std::string names;
     for (const auto& [word, meaning] : choices) names += (names.empty() ? "" : "|") + word;
@@ -108,14 +116,12 @@ T chosen(const char* name, const std::map<std::string, T>& choices, const std::s
 template <class T>
 CLI::Option* add_choice(CLI::App& verb, const char* name, const std::map<std::string, T>& choices,
                         T& value, const char* what) {
-    return verb
-        .add_option_function<std::string>(
-            name,
-            [&choices, &value, name](const std::string& word) {
-                value = chosen(name, choices, word);
-            },
-            what)
-        ->type_name(names_of(choices));
+    CLI::Option* const option = verb.add_option_function<std::string>(
+        name,
+        [&choices, &value, name](const std::string& word) { value = chosen(name, choices, word); },
+        what);
+    offer(*option, words_of(choices));
+    return option->type_name("NAME");
 }
 
 struct PerfVerb {
@@ -260,14 +266,14 @@ void add_measurement(CLI::App& verb, PerfVerb& perf) {
     PerfPlan& plan = perf.plan;
     CLI::Option* const size =
         verb.add_option("--size", perf.sizes,
-                        "bytes, one or several with commas (rc and uc:\n8,65536)")
+                        "bytes, one or several with commas (rc and uc: 8,65536)")
             ->type_name("N,N")
             ->capture_default_str();
     perf.size_given = size;
     accept_whole(*verb.add_option("--in-flight", plan.in_flight,
-                                  "messages or transfers at once (stream 1024,\n"
-                                  "store-async what the window holds, at most 64 MiB;\n"
-                                  "rates of rc and uc 64, of read and fetch-add 16,\n"
+                                  "messages or transfers at once (stream 1024, "
+                                  "store-async what the window holds, at most 64 MiB; "
+                                  "rates of rc and uc 64, of read and fetch-add 16, "
                                   "at most 64 MiB; others 1)")
                       ->type_name("N"),
                  1, 1 << 20);
@@ -277,12 +283,12 @@ void add_measurement(CLI::App& verb, PerfVerb& perf) {
             ->capture_default_str();
     accept_whole(*per_poll, 1, 1 << 16);
     CLI::Option* const rounds =
-        verb.add_option("--rounds", plan.rounds, "of which the medians are taken")
+        verb.add_option("--rounds", plan.rounds, "rounds of which the medians are taken")
             ->type_name("N")
             ->capture_default_str();
     accept_whole(*rounds, 1, 1000);
     CLI::Option* const seconds =
-        verb.add_option("--seconds", plan.slice_seconds, "that each round takes")
+        verb.add_option("--seconds", plan.slice_seconds, "seconds that each round takes")
             ->type_name("S")
             ->capture_default_str();
     accept_range(*seconds, 0.001, 60);
@@ -306,24 +312,27 @@ void add_path(CLI::App& verb, PerfVerb& perf) {
                       ->type_name("P"),
                  0, 0.9);
     CLI::Option* const mtu = verb.add_option("--mtu", plan.mtu,
-                                             "IP packet on udp, 128 to 65535 bytes (rc and uc:\n"
+                                             "IP packet on udp, 128 to 65535 bytes (rc and uc: "
                                              "what a path MTU of 4096 takes)")
                                  ->type_name("N")
                                  ->capture_default_str();
     perf.mtu_given = mtu;
     accept_whole(*mtu, 128, 65535);
     CLI::Option* const memory =
-        verb.add_option("--memory", perf.memory, "of stores and gets on shm: shared or private")
+        verb.add_option("--memory", perf.memory,
+                        "memory of stores and gets on shm: shared or private")
             ->type_name("KIND")
             ->capture_default_str();
+    offer(*memory, {"shared", "private"});
     CLI::Option* const congestion = verb.add_option("--congestion", perf.congestion,
-                                                    "control on udp: off, by loss or by path;\n"
-                                                    "auto: by path between hosts (rc: off);\n"
+                                                    "control on udp: off, by loss or by path; "
+                                                    "auto: by path between hosts (rc: off); "
                                                     "on: by path")
                                         ->type_name("KIND")
                                         ->capture_default_str();
+    offer(*congestion, {"auto", "on", "off", "loss", "path"});
     CLI::Option* const trust = verb.add_flag("--trust-payload", plan.trust_payload,
-                                             "on udp: no CRC of the bytes of stores and gets;\n"
+                                             "on udp: no CRC of the bytes of stores and gets; "
                                              "at both ends");
     CLI::Option* const to =
         verb.add_option("--to", plan.to, "the other end is a perf --listen there")
@@ -356,17 +365,23 @@ void add_perf(CLI::App& app, Run& run) {
     const auto perf = std::make_shared<PerfVerb>();
     PerfPlan& plan = perf->plan;
     plan.seed = chosen_seed(0);
-    CLI::App* verb =
-        app.add_subcommand("perf", "measure latency and rates, beside the machine's limit");
-    add_choice(*verb, "--protocol", protocols, plan.protocol, "what is measured (sp-am)");
-    perf->wire = add_choice(*verb, "--wire", wires, plan.wire, "what carries it (shm)");
-    verb->add_option("--op", perf->op, "one of those below (request-reply; rc and uc: all)")
-        ->type_name("NAME");
+    CLI::App* verb = app.add_subcommand("perf", "measure latency and rates");
+    add_choice(*verb, "--protocol", protocols, plan.protocol, "what is measured")
+        ->default_str("sp-am");
+    perf->wire =
+        add_choice(*verb, "--wire", wires, plan.wire, "what carries it")->default_str("shm");
+    CLI::Option* const op =
+        verb->add_option("--op", perf->op,
+                         "the operation, one of those below (request-reply; rc and uc: all)")
+            ->type_name("NAME");
+    std::vector<std::string> operations = words_of(ops);
+    for (const std::string& one : words_of(ib_ops)) operations.push_back(one);
+    offer(*op, operations);
     add_measurement(*verb, *perf);
     add_path(*verb, *perf);
-    accept_whole(
-        *verb->add_option("--seed", plan.seed, "of faults, sessions and contents")->type_name("N"),
-        0, std::numeric_limits<std::uint64_t>::max());
+    accept_whole(*verb->add_option("--seed", plan.seed, "seed of faults, sessions and contents")
+                      ->type_name("N"),
+                 0, std::numeric_limits<std::uint64_t>::max());
     verb->footer(perf_examples);
     verb->callback([perf, verb, &run] {
         perf->check(*verb);

@@ -12,7 +12,10 @@
 #include "wireproof/app/common/text.hpp"
 #include "wireproof/cli/drop_in.hpp"
 #include "wireproof/cli/option_rules.hpp"
+#include "wireproof/cli/option_text.hpp"
+#include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/verbs_config.hpp"
 #include "wireproof/cli/write_signals.hpp"
 #include "wireproof/front/verbs/settings.hpp"
 
@@ -35,8 +38,9 @@ Examples:
   wireproof verbs --loss 0.01 --seed 7 --pcapng a.pcapng -- ib_send_bw -x 1
   wireproof inspect a.pcapng
 
-The exit code is the program's. Else 2: the command line is wrong; 125: the
-libraries are missing; 126: PROGRAM cannot be run; 127: there is no PROGRAM.)";
+Exit code 2: the command line is wrong; 125: the libraries are missing, or
+cannot be used; 126: PROGRAM cannot be run; 127: there is no PROGRAM; else: that
+of PROGRAM.)";
 
 // The exit codes of env(1).
 constexpr int exit_no_library = 125;
@@ -47,6 +51,7 @@ struct RunVerbs {
     std::vector<std::string> values;  // of all_settings(), in their order; empty: not given
     std::string config;
     std::vector<std::string> program;  // and its arguments
+    bool prints_config = false;
 
     /// Ends with a usage error if a setting is wrong, before the program would meet the error.
     void check() const {
@@ -124,13 +129,24 @@ void add_verbs(CLI::App& app, Run& run) {
         }
         options.push_back(verb->add_option(all[i].option, verbs->values[i], all[i].help)
                               ->type_name(all[i].value));
+        const std::string choices = all[i].choices;
+        if (!choices.empty()) offer(*options.back(), CLI::detail::split(choices, ','));
     }
     options.push_back(
         verb->add_option("--config", verbs->config, "settings in TOML: seed = 5, one a line")
             ->type_name("FILE"));
-    verb->add_option("PROGRAM", verbs->program, "behind --: the program and its arguments")
-        ->required()
-        ->type_name("");
+    CLI::Option* const program =
+        verb->add_option("PROGRAM", verbs->program, "behind --: the program and its arguments")
+            ->required()
+            ->type_name("");
+    // CLI11 calls this before it misses PROGRAM.
+    verb->add_flag_callback(
+        "--print-config",
+        [verbs, program] {
+            verbs->prints_config = true;
+            program->required(false);
+        },
+        "print all settings and where their values are from");
     verb->footer(how_to_run_verbs);
     verb->callback([verbs, options, &run] {
         for (const CLI::Option* option : options) {
@@ -139,6 +155,13 @@ void add_verbs(CLI::App& app, Run& run) {
             }
         }
         verbs->check();
+        if (verbs->prints_config) {
+            run = [text = verbs_config_toml(verbs->values, verbs->config)] {
+                print_result(text);
+                return 0;
+            };
+            return;
+        }
         run = [verbs] { return verbs->run(); };
     });
 }

@@ -17,6 +17,7 @@
 #include "wireproof/cli/names.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
+#include "wireproof/cli/option_text.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/search_list.hpp"
 #include "wireproof/cli/timing.hpp"
@@ -363,15 +364,16 @@ std::string rules_text() {
         const lab::Protocol protocol = *lab::protocol_of(name);
         const std::string line = fmt::format("{}: {}, {}", name, lab::search_rules_are_of(protocol),
                                              either_of(lab::search_rules(protocol)));
-        text += (text.empty() ? "" : "\n") + wrapped(line, 50);
+        text += (text.empty() ? "" : "\n") + line;
     }
     return text;
 }
 
 void add_faults(CLI::App& verb, SearchVerb& search) {
-    search.faults_given = verb.add_option("--faults", search.faults,
-                                          "early timers too (sp-am: 2; cxl-llr: 3; else any)")
-                              ->type_name("N");
+    search.faults_given =
+        verb.add_option("--faults", search.faults,
+                        "how many faults, early timers too (sp-am: 2; cxl-llr: 3; else any)")
+            ->type_name("N");
     accept_whole(*search.faults_given, 0, 100);
     const auto flag = [&verb](const char* names, auto& value, const char* what) {
         verb.add_flag_function(
@@ -393,26 +395,39 @@ std::vector<const CLI::Option*> add_task(CLI::App& verb, SearchVerb& search) {
     verb.add_option("PROTOCOL", search.protocol, either_of(known))->check(CLI::IsMember(known));
     const auto number = [&verb](const char* name, auto& value, const char* what,
                                 std::uint64_t least, std::uint64_t most) {
-        accept_whole(*verb.add_option(name, value, what)->type_name("N"), least, most);
+        CLI::Option* const option = verb.add_option(name, value, what)->type_name("N");
+        accept_whole(*option, least, most);
+        return option;
     };
-    number("--window", search.window, "frames that may be unacknowledged (2)", 1, 16);
-    number("--modulus", search.modulus, "sequence numbers (the least that suits; sp-am: 64)", 2,
-           65536);
-    number("--messages", search.messages, "from A (6; sp-am: 3)", 1, 100);
-    verb.add_flag("--both-ways", search.both_ways, "as many from B");
-    number("--in-flight", search.in_flight, "frames on the way, each way (2)", 1,
-           lab::SearchSetting::in_flight_max);
+    number("--window", search.window, "frames that may be unacknowledged", 1, 16)
+        ->capture_default_str();
+    number("--modulus", search.modulus,
+           "how many sequence numbers there are (the least that suits; sp-am: 64)", 2, 65536);
+    number("--messages", search.messages, "how many A sends (6; sp-am: 3)", 1, 100);
+    verb.add_flag("--both-ways", search.both_ways, "B sends as many");
+    number("--in-flight", search.in_flight, "frames on the way, each way", 1,
+           lab::SearchSetting::in_flight_max)
+        ->capture_default_str();
     add_faults(verb, search);
+    CLI::Option* const rule =
+        verb.add_option("--rule", search.rule, rules_text())->type_name("NAME");
+    std::vector<std::string> all_rules;
+    for (const std::string& name : protocols_with_rules()) {
+        const auto rules = lab::search_rules(*lab::protocol_of(name));
+        all_rules.insert(all_rules.end(), rules.begin(), rules.end());
+    }
+    offer(*rule, all_rules);
     search.rules_of_options.applies(
-        verb.add_option("--rule", search.rule, rules_text()),
-        [&search] { return !search.protocol.empty() && !search.rules().empty(); },
+        rule, [&search] { return !search.protocol.empty() && !search.rules().empty(); },
         either_of(protocols_with_rules()));
     search.rules_of_options.applies(
         verb.add_option("--recovery", search.recovery, "of sp-am: go-back-n or selective")
-            ->check(CLI::IsMember(recoveries)),
+            ->check(CLI::IsMember(recoveries))
+            ->type_name("KIND"),
         [&search] { return search.is_am(); }, "sp-am");
-    number("--states", search.states, "give up after so many (10 million, about 0.7 GB)", 1,
-           1'000'000'000);
+    number("--states", search.states, "give up after so many; 10 million need about 0.7 GB", 1,
+           1'000'000'000)
+        ->capture_default_str();
     const auto all = verb.get_options();
     return {all.begin() + static_cast<std::ptrdiff_t>(before), all.end()};
 }

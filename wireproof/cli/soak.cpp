@@ -37,7 +37,8 @@ constexpr auto soak_examples = R"(Examples:
   wireproof soak --worlds 1 --seed 4711     repeats one world
   mpirun wireproof soak --seconds 28800     its ranks share the worlds
 
-Exit code 0: every world kept every rule; 1: one did not, and is named.)";
+Exit code 0: every world kept every rule; 1: one did not, and is named, or the
+worlds could not run; 2: the command line is wrong.)";
 
 using Json = SoakJson;
 
@@ -212,20 +213,23 @@ void add_soak(CLI::App& app, Run& run) {
         ->check(CLI::IsMember(soak_protocols()))
         ->capture_default_str();
     verb->add_option("--congestion", soak->congestion,
-                     "control of rc, and of sp-am with selective\n"
+                     "control of rc, and of sp-am with selective "
                      "recovery; else each world draws its own")
         ->type_name("KIND")
         ->check(CLI::IsMember(std::vector<std::string>(congestion::kind_names.begin(),
                                                        congestion::kind_names.end())));
-    accept_whole(
-        *verb->add_option("--worlds", soak->worlds, "how many (1000 if neither this nor --seconds)")
-             ->type_name("N"),
-        1, any);
-    accept_range(*verb->add_option("--seconds", soak->seconds, "for how long")->type_name("S"), 0.1,
-                 1e7);
-    accept_whole(*verb->add_option("--seed", soak->seed, "of the first world; the others follow")
+    accept_whole(*verb->add_option("--worlds", soak->worlds,
+                                   "how many worlds (1000 if neither this nor --seconds)")
                       ->type_name("N"),
-                 0, any);
+                 1, any);
+    accept_range(
+        *verb->add_option("--seconds", soak->seconds, "simulate worlds for so many seconds")
+             ->type_name("S"),
+        0.1, 1e7);
+    accept_whole(
+        *verb->add_option("--seed", soak->seed, "seed of the first world; the others follow")
+             ->type_name("N"),
+        0, any);
     soak->timing.add(*verb);
     verb->add_flag("--json", soak->json, "print one JSON object (schema wireproof.soak/1)");
     verb->footer(soak_examples);

@@ -4,10 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <limits>
 #include <thread>
 
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/cli/device_counters.hpp"
+#include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"
@@ -98,15 +100,17 @@ struct StatVerb {
 void add_stat(CLI::App& app, Run& run) {
     const auto stat = std::make_shared<StatVerb>();
     CLI::App* verb = app.add_subcommand("stat", "what the devices of running programs count");
-    verb->add_option("PID", stat->processes, "of these programs only")
-        ->check(CLI::PositiveNumber)
-        ->type_name("");
+    accept_whole(
+        *verb->add_option("PID", stat->processes, "process numbers: of these programs only")
+             ->type_name(""),
+        1, std::numeric_limits<int>::max());
     verb->add_option("--tree", stat->tree, "write files for exporters into this folder")
         ->type_name("DIR");
-    const CLI::Option* every =
-        verb->add_option("--every", stat->every_s, "write them again, until interrupted")
-            ->check(CLI::Range(0.1, 86400.0))
-            ->type_name("SECONDS");
+    CLI::Option* const every =
+        verb->add_option("--every", stat->every_s,
+                         "write them again after so many seconds, until interrupted")
+            ->type_name("S");
+    accept_range(*every, 0.1, 86400);
     stat->rules.applies(
         every, [stat = stat.get()] { return !stat->tree.empty(); }, "--tree");
     const CLI::Option* json =

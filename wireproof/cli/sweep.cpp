@@ -291,27 +291,31 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
     };
     std::vector<std::string> names(lab::retry_protocol_names.begin(),
                                    lab::retry_protocol_names.end());
-    verb.add_option("--protocol", sweep.protocol, wrapped(either_of(names), 50))
+    verb.add_option("--protocol", sweep.protocol, either_of(names))
         ->type_name("NAME")
-        ->check(CLI::IsMember(names).description(""));
+        ->check(CLI::IsMember(names));
     accept_range(*verb.add_option("--ber", s.bit_error, "bit error rate, both ways: 0, or 1e-17 up")
                       ->type_name("P"),
                  0, 0.1);
-    sweep.payload_given = whole("--payload", s.payload, "bytes of a message (4096)", 65536);
+    sweep.payload_given = whole("--payload", s.payload, "bytes of a message", 65536);
+    sweep.payload_given->default_str("4096");
     accept_whole(*verb.add_option("--loop", s.loop,
-                                  "bytes from a bad unit's end until the first\n"
-                                  "resent one may start (2000)")
+                                  "bytes from a bad unit's end until the first "
+                                  "resent one may start")
+                      ->default_str("2000")
                       ->type_name("N"),
                  0, 100'000'000);
     whole("--buffer", s.buffer, "units that may be unacknowledged", 524'288);
     whole("--ack-every", s.ack_every, "units for each ack", 1024);
     whole("--timer", s.timer, "bytes after which silence is a failure", 10'000'000'000);
     accept_whole(*verb.add_option("--overhead", s.overhead,
-                                  "pcie: bytes around the data: 28, or 24 without an\n"
-                                  "ECRC (28)")
+                                  "pcie: bytes around the data: 28, or 24 without an ECRC")
+                      ->default_str("28")
                       ->type_name("N"),
                  12, 64);
-    accept_range(*verb.add_option("--notice-loss", s.notice_loss, "lose a notice")->type_name("P"),
+    accept_range(*verb.add_option("--notice-loss", s.notice_loss,
+                                  "lose the notice of a failure, with this probability")
+                      ->type_name("P"),
                  0, 1);
     verb.add_flag("--clean-back", s.clean_back, "no bit errors on the way back");
     verb.add_flag("--loaded-back", s.loaded_back, "the other direction is saturated, too");
@@ -322,12 +326,15 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
 /// Options that choose the points and the way in which each is simulated.
 void add_points(CLI::App& verb, SweepVerb& sweep) {
     CLI::Option* const file =
-        verb.add_option("FILE", sweep.file, "a grid of points in TOML (docs/link-retry.md)");
-    CLI::Option* const shard = verb.add_option("--shard", sweep.shard,
-                                               "the K-th of N parts of the file; else that of\n"
-                                               "a Slurm array")
-                                   ->type_name("K/N");
-    CLI::Option* const merge = verb.add_flag("--merge", sweep.merge, "gather the parts instead");
+        verb.add_option("FILE", sweep.file, "a grid of points in TOML (docs/link-retry.md)")
+            ->type_name("FILE");
+    CLI::Option* const shard =
+        verb.add_option("--shard", sweep.shard,
+                        "simulate the K-th of N parts of the file; else that of "
+                        "a Slurm array")
+            ->type_name("K/N");
+    CLI::Option* const merge =
+        verb.add_flag("--merge", sweep.merge, "gather the results of the parts instead");
     const std::size_t before = verb.get_options().size();
     add_settings(verb, sweep);
     sweep.line.add(verb, sweep.settings);
@@ -354,23 +361,24 @@ void add_points(CLI::App& verb, SweepVerb& sweep) {
 
 void add_advice(CLI::App& verb, SweepVerb& sweep) {
     CLI::Option* const rate =
-        verb.add_option("--rate", sweep.rate, "of the line in bits per second, such as 800g")
+        verb.add_option("--rate", sweep.rate, "rate of the line in bits per second, such as 800g")
             ->type_name("R")
             ->check([](const std::string& text) {
                 return parse_rate(text) ? "" : text + " is no rate such as 800g or 1.6t";
             });
     CLI::Option* const length =
-        verb.add_option("--length", sweep.length, "of the cable, such as 500m or 2km")
+        verb.add_option("--length", sweep.length, "length of the cable, such as 500m or 2km")
             ->type_name("L")
             ->check([](const std::string& text) {
                 return parse_length(text) ? "" : text + " is no length such as 500m or 2km";
             });
     CLI::Option* const delay =
-        verb.add_option("--delay", sweep.delay, "ns that both ends take, there and back (0)")
+        verb.add_option("--delay", sweep.delay, "nanoseconds that both ends take, there and back")
+            ->default_str("0")
             ->type_name("NS");
     accept_range(*delay, 0, 1e6);
     CLI::Option* const advise = verb.add_flag("--advise", sweep.advise,
-                                              "the smallest buffer and timer for such a line and\n"
+                                              "the smallest buffer and timer for such a line and "
                                               "--ber")
                                     ->needs(rate)
                                     ->needs(length);
@@ -386,20 +394,23 @@ void add_effort(CLI::App& verb, SweepVerb& sweep) {
                         "simulate exactly so many units, for instance 1e15")
             ->type_name("N");
     accept_whole(*packets, 1, 1'000'000'000'000'000'000);
-    sweep.relative_error = verb.add_option("--relative-error", sweep.plan.relative_error,
-                                           "else until one standard error of the resends is\n"
-                                           "this share of them (0.02)")
-                               ->type_name("R");
+    sweep.relative_error =
+        verb.add_option("--relative-error", sweep.plan.relative_error,
+                        "without --packets: until one standard error of the resends is "
+                        "this share of them")
+            ->capture_default_str()
+            ->type_name("R");
     accept_range(*sweep.relative_error, 1e-4, 0.5);
     sweep.relative_error->excludes(packets);
     CLI::Option* const no_jump = verb.add_flag("--no-jump", sweep.no_jump,
                                                "simulate every frame of error-free stretches, too");
-    sweep.chosen_seed =
-        verb.add_option("--seed", sweep.plan.seed, "of the bit errors (1)")->type_name("N");
+    sweep.chosen_seed = verb.add_option("--seed", sweep.plan.seed, "seed of the bit errors")
+                            ->capture_default_str()
+                            ->type_name("N");
     accept_whole(*sweep.chosen_seed, 0, std::numeric_limits<std::uint64_t>::max());
     CLI::Option* const point_seconds =
         verb.add_option("--point-seconds", sweep.point_seconds,
-                        "stop a point after so long; a file's next run\n"
+                        "stop a point after so long; a file's next run "
                         "takes it up again")
             ->type_name("S");
     accept_range(*point_seconds, lab::point_seconds_min, lab::point_seconds_max);
@@ -423,7 +434,7 @@ void add_output(CLI::App& verb, SweepVerb& sweep) {
         verb.add_option("--svg", sweep.svg, "draw the curves into this file")->type_name("FILE");
     CLI::Option* const ladder_point =
         verb.add_option("--ladder-point", sweep.ladder_point,
-                        "the point whose first failure is drawn, as the\n"
+                        "the point whose first failure is drawn, as the "
                         "page's table counts them (one that tells)")
             ->type_name("N");
     accept_whole(*ladder_point, 1, 1'000'000);

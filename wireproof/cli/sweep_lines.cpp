@@ -7,6 +7,7 @@
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/names.hpp"
 #include "wireproof/cli/numbers.hpp"
+#include "wireproof/cli/option_text.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/link_retry/retry_presets.hpp"
 
@@ -14,6 +15,12 @@ namespace wireproof::cli {
 namespace {
 
 constexpr std::uint64_t trace_size_max = std::uint64_t{256} << 20;
+
+std::vector<std::string> preset_names() {
+    std::vector<std::string> names;
+    for (const lab::RetryPreset& preset : lab::retry_presets()) names.emplace_back(preset.name);
+    return names;
+}
 
 std::string is_preset(const std::string& name) {
     if (lab::retry_preset(name) != nullptr) return {};
@@ -80,21 +87,25 @@ std::string preset_json() {
 void SweepLineOptions::add(CLI::App& verb, lab::RetrySettings& settings) {
     verb_ = &verb;
     verb.add_option("--preset", preset_,
-                    "a line by its name, for instance pcie-gen5-x16;\n"
+                    "a line by its name, for instance pcie-gen5-x16; "
                     "options that are given besides stand")
         ->type_name("NAME")
-        ->check(is_preset)
+        ->check(CLI::Validator(is_preset, choices_text(preset_names())))
         ->excludes(verb.get_option("--protocol"));
-    verb.add_flag("--presets", lists_, "list them, with their figures");
+    verb.add_flag("--presets", lists_, "list the presets, with their figures");
     const auto probability = [&](const char* name, double& value, const char* what) {
         CLI::Option* option = verb.add_option(name, value, what)->type_name("P");
         accept_range(*option, 0, 1);
         return option;
     };
-    CLI::Option* begin = probability("--burst-begin", settings.bursts.begin,
-                                     "a burst begins with a frame (Gilbert-Elliott)");
-    probability("--burst-end", settings.bursts.end, "and ends with one (1)")->needs(begin);
-    probability("--burst-bad", settings.bursts.loss_in_burst, "a frame in it is bad (1)")
+    CLI::Option* begin =
+        probability("--burst-begin", settings.bursts.begin,
+                    "a burst begins with a frame, with this probability (Gilbert-Elliott)");
+    probability("--burst-end", settings.bursts.end, "a burst ends with a frame")
+        ->default_str("1")
+        ->needs(begin);
+    probability("--burst-bad", settings.bursts.loss_in_burst, "a frame in a burst is bad")
+        ->default_str("1")
         ->needs(begin);
     verb.add_option_function<std::string>(
             "--fec",
@@ -103,13 +114,15 @@ void SweepLineOptions::add(CLI::App& verb, lab::RetrySettings& settings) {
             },
             "flits: use the error-correcting code")
         ->type_name("on|off")
-        ->check(CLI::IsMember({"on", "off"}).description(""));
+        ->check(CLI::IsMember({"on", "off"}));
     const auto whole = [&](const char* name, std::uint32_t& value, const char* what,
                            std::uint64_t most) {
-        accept_whole(*verb.add_option(name, value, what)->type_name("N"), 1, most);
+        CLI::Option* const option = verb.add_option(name, value, what)->type_name("N");
+        accept_whole(*option, 1, most);
+        return option;
     };
-    whole("--burst-bits", settings.burst_bits, "flits: bits of a lane that an error spoils (1)",
-          256);
+    whole("--burst-bits", settings.burst_bits, "flits: bits of a lane that an error spoils", 256)
+        ->default_str("1");
     whole("--lanes", settings.lanes, "flits: over 1, 2, 4, 8, 16 or 32 lanes", 32);
     probability("--lane-correlation", settings.lane_correlation,
                 "flits: an error hits another lane, too");

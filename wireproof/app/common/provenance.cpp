@@ -50,12 +50,9 @@ std::string host_name() {
 
 }  // namespace
 
-void keep_command_line(int argc, char** argv) {
-    kept_command_line.clear();
-    for (int i = 0; i < argc; ++i) {
-        if (i > 0) kept_command_line += ' ';
-        kept_command_line += quoted(argv[i]);
-    }
+void keep_command_line(std::string_view program, const std::vector<std::string>& words) {
+    kept_command_line = quoted(program);
+    for (const std::string& word : words) kept_command_line += " " + quoted(std::string_view(word));
 }
 
 std::vector<std::pair<std::string, std::string>> provenance() {

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace wireproof::cli {
 
-/// Call it once, before a verb runs.
-void keep_command_line(int argc, char** argv);
+/// Call it once, before a verb runs. The words include options that come from the configuration.
+void keep_command_line(std::string_view program, const std::vector<std::string>& words);
 
 /// All parts as names and values. The command line is quoted so that a shell reads the same words
 /// again.

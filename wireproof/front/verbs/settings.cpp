@@ -131,17 +131,19 @@ Expected<void> read_packet_log(Settings& into, std::string_view text) {
 
 constexpr std::array table = {
     Setting{"--address", "WIREPROOF_VERBS_ADDRESS", "address", "A",
-            "of the device: of an interface of this host", false, read_address},
+            "address of the device: of an interface of this host", false, read_address},
     Setting{"--link", "WIREPROOF_VERBS_LINK", "link", "KIND",
-            "that the port shows: ethernet, infiniband", false, read_link},
+            "network that the port shows: ethernet, infiniband", false, read_link,
+            "ethernet,infiniband"},
     Setting{"--seed", "WIREPROOF_VERBS_SEED", "seed", "N",
             "repeat faults, queue pair numbers, keys of memory", false, read_seed},
     Setting{"--receive-buffer", "WIREPROOF_VERBS_RECEIVE_BUFFER", "receive_buffer", "BYTES",
-            "wanted of the socket; the kernel may grant less", false, read_receive_buffer},
+            "buffer wanted of the socket; the kernel may grant less", false, read_receive_buffer},
     Setting{"--no-shm", "WIREPROOF_VERBS_NO_SHM", "no_shm", "",
             "share no memory with other processes of this host", false, read_no_shm},
     Setting{"--congestion", "WIREPROOF_VERBS_CONGESTION", "congestion", "KIND",
-            "control of RC: auto, on, off, loss, path", false, read_congestion},
+            "control of RC: auto, on, off, loss, path", false, read_congestion,
+            "auto,on,off,loss,path"},
     // Before the probabilities: they override the file.
     Setting{"--faults", "WIREPROOF_VERBS_FAULTS", "faults", "FILE",
             "what is to go wrong, in TOML: docs/verbs-faults.md", true, read_faults},

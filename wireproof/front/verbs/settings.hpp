@@ -47,6 +47,7 @@ struct Setting {
     bool names_file;
     /// The error does not name the place of the text.
     Expected<void> (*read)(Settings& into, std::string_view text);
+    const char* choices = "";  // the words that `read` accepts, with commas; "": any
 };
 
 /// In the order in which they must be read.

@@ -1,0 +1,105 @@
+#include "wireproof/cli/command.hpp"
+
+#include <memory>
+
+#include "wireproof/app/common/version.hpp"
+#include "wireproof/cli/help.hpp"
+#include "wireproof/cli/nearest.hpp"
+#include "wireproof/cli/option_rules.hpp"
+#include "wireproof/cli/result.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+constexpr auto how_to_help =
+    R"(Prints what wireproof VERB --help prints. Without VERB: what wireproof --help
+prints.
+
+Examples:
+  wireproof help sweep
+
+Exit code 0: printed; 1: it cannot be written; 2: the command line is wrong.)";
+
+void add_help(Command& command) {
+    const auto name = std::make_shared<std::string>();
+    CLI::App* verb = command.app.add_subcommand("help", "print the help of a verb");
+    verb->add_option("VERB", *name, "whose help")->check(CLI::IsMember(command.verb_names()));
+    verb->footer(how_to_help);
+    verb->callback([name, &command] {
+        command.run = [name, &command] {
+            // The chosen verb is `help` itself, so the help of the command is asked of its parts.
+            const CLI::App& app = command.app;
+            if (!name->empty()) {
+                print_result(app.get_subcommand(*name)->help(app.get_name()));
+            } else {
+                print_result(app.get_formatter()->make_help(&app, app.get_name(),
+                                                            CLI::AppFormatMode::Normal));
+            }
+            return 0;
+        };
+    });
+}
+
+void add_configuration(CLI::App& verb) {
+    // Configuration reads both before the verb runs.
+    const std::string what_file = "options in TOML, one section a verb (wireproof(1))";
+    const std::string what_print = "print all options and where their values are from";
+    verb.add_option("--config", what_file)->type_name("FILE");
+    verb.add_flag("--print-config", what_print);
+}
+
+}  // namespace
+
+bool is_configurable(const std::string& verb) {
+    return verb != "verbs" && verb != "help";
+}
+
+Command::Command()
+    : app("Reliable messaging over wires that lose, damage, repeat and reorder.", "wireproof") {
+    app.formatter(std::make_shared<HelpText>());
+    app.set_help_flag("-h,--help", "print this help");
+    app.set_version_flag("--version", version(), "print the version");
+    app.require_subcommand(1);
+    app.footer(
+        "wireproof help VERB and man wireproof-VERB tell about a verb, with examples;\n"
+        "man wireproof tells about configuration and exit codes.");
+    add_carry(app, run);
+    add_send(app, run);
+    add_recv(app, run);
+    add_sp2(app, run);
+    add_soak(app, run);
+    add_ladder(app, run);
+    add_perf(app, run);
+    add_search(app, run);
+    add_inspect(app, run);
+    add_stat(app, run);
+    add_sweep(app, run);
+    add_launch(app, run);
+#ifdef WIREPROOF_HAS_VERBS
+    add_verbs(app, run);
+    add_doctor(app, run);
+#endif
+    for (CLI::App* verb : app.get_subcommands({})) {
+        verb->group("Verbs");
+        if (is_configurable(verb->get_name())) add_configuration(*verb);
+    }
+    add_help(*this);
+    app.get_subcommand("help")->group("Verbs");
+}
+
+void Command::parse(const std::vector<std::string>& words) {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 wants them
+}
+
+CLI::App* Command::verb() {
+    const auto chosen = app.get_subcommands();
+    return chosen.empty() ? nullptr : chosen.front();
+}
+
+std::vector<std::string> Command::verb_names() const {
+    std::vector<std::string> names;
+    for (const CLI::App* verb : app.get_subcommands({})) names.push_back(verb->get_name());
+    return names;
+}
+
+}  // namespace wireproof::cli
