@@ -242,7 +242,24 @@ class OnlyWhatIsPublicIsInstalled(Installed):
         for file in found["runtime"]:
             self.assertRegex(file, r"^bin/wireproof$|/libwireproof\.so\.0(\.1\.0)?$"
                                    r"|/wireproof/libibverbs\.so\.1(\.14)?$"
-                                   r"|/wireproof/libwireproof-(hooks|verbs-preload)\.so$")
+                                   r"|/wireproof/libwireproof-(hooks|verbs-preload)\.so$"
+                                   r"|^share/man/man1/wireproof(-\w+)?\.1$"
+                                   r"|^share/bash-completion/completions/wireproof$"
+                                   r"|^share/zsh/site-functions/_wireproof$"
+                                   r"|^share/fish/vendor_completions\.d/wireproof\.fish$")
+
+    def test_the_command_brings_manual_pages_and_completions(self):
+        found = [f for f in self.files(self.prefix) if f.startswith("share/")]
+        if os.environ.get("WIREPROOF_CLI") == "OFF":
+            self.assertEqual(found, [])
+            return
+        pages = [f for f in found if f.startswith("share/man/man1/")]
+        self.assertIn("share/man/man1/wireproof.1", pages)
+        self.assertIn("share/man/man1/wireproof-sweep.1", pages)
+        self.assertEqual(sorted(set(found) - set(pages)),
+                         ["share/bash-completion/completions/wireproof",
+                          "share/fish/vendor_completions.d/wireproof.fish",
+                          "share/zsh/site-functions/_wireproof"])
 
     def test_what_programs_load_for_verbs_is_where_only_who_asks_finds_it(self):
         for file in self.files(self.prefix):
@@ -284,7 +301,7 @@ class OnlyWhatIsPublicIsInstalled(Installed):
         if os.environ.get("WIREPROOF_CLI") == "OFF":
             self.assertEqual([f for f in self.files(self.prefix) if f.startswith("bin/")], [])
             return
-        self.assertRegex(run(self.find("wireproof"), "--version"), r"^wireproof 0\.1\.\d+\n$")
+        self.assertRegex(run(os.path.join(self.prefix, "bin", "wireproof"), "--version"), r"^wireproof 0\.1\.\d+\n$")
 
 
 class ItsSourceIsAPartOfAnotherProject(unittest.TestCase):
