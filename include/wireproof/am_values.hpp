@@ -221,6 +221,11 @@ struct Options {
     /// The seed of the random numbers for session numbers and `faults`. 0: the system chooses it.
     std::uint64_t seed = 0;
     Faults faults{};
+    /// True: other processes of this user can read the counters of this Endpoint (`wireproof stat`,
+    /// docs/counters.md). All Endpoints of a process need one file descriptor for that. If the
+    /// process can have none, its counters are not published, and open() succeeds. False, or the
+    /// environment variable WIREPROOF_NO_COUNTERS is set and not 0: they are not published.
+    bool publish_counters = true;
 };
 
 /// What a peer may do with registered memory.

@@ -180,6 +180,7 @@ bool Endpoint::Inside::wait(const std::function<bool()>& until, std::chrono::mil
     Instant now = clock.now();
     const Instant end = now + host::duration_of(limit);
     const Awaiting awaiting(node);
+    if (shown) shown->note();
     bool met = until && until();
     while (!met && !node.polling()) {
         const std::size_t handled = poll(now);
@@ -195,8 +196,8 @@ bool Endpoint::Inside::wait(const std::function<bool()>& until, std::chrono::mil
         const bool busy = handled > 0 || node.keeps_back() || loop.wakes_taken() != wakes;
         if (!busy && looks_again(now)) continue;
         if (!busy) {
-            host::wait_until(node.wire(), clock.steady(), std::min(end, node.next_deadline()),
-                             loop.bell());
+            const Instant due = earliest(end, node.next_deadline(), before_sleep());
+            host::wait_until(node.wire(), clock.steady(), due, loop.bell());
         }
         now = clock.now();
     }
@@ -212,7 +213,13 @@ bool Endpoint::arm() {
     Inside* const in = open_inside();
     if (in == nullptr) return true;
     const host::OneUser::Call call(in->user);
-    return next_timeout() > std::chrono::nanoseconds::zero() && in->node.wire().prepare_to_sleep();
+    const bool may_sleep =
+        next_timeout() > std::chrono::nanoseconds::zero() && in->node.wire().prepare_to_sleep();
+    if (may_sleep && in->shown) {
+        in->shown->note();
+        (void)in->before_sleep();
+    }
+    return may_sleep;
 }
 
 std::chrono::nanoseconds Endpoint::next_timeout() const {

@@ -9,6 +9,7 @@
 
 #include "wireproof/am.hpp"
 #include "wireproof/front/am/node.hpp"
+#include "wireproof/front/am/shown_endpoint.hpp"
 #include "wireproof/front/am/udp_node.hpp"
 #include "wireproof/host/fork_watch.hpp"
 #include "wireproof/host/loop_handle.hpp"
@@ -48,7 +49,18 @@ struct Endpoint::Inside {
     std::size_t poll() { return poll(clock.now()); }
     std::size_t poll(Instant now) {
         (void)loop.take_wakes();
-        return node.poll(now);
+        const std::size_t handled = node.poll(now);
+        if (shown && shown->polled(now)) copy_counters();
+        return handled;
+    }
+    /// From now on other processes can read the counters, if this process can publish them.
+    void publish_counters();
+    void copy_counters();
+    /// The caller is about to sleep. Returns when it has to poll again for its counters.
+    Instant before_sleep() {
+        if (!shown) return never;
+        if (shown->copies_before_sleep()) copy_counters();
+        return shown->next_copy();
     }
     bool looks_again(Instant& now);
     bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
@@ -75,6 +87,7 @@ struct Endpoint::Inside {
     Node node;
     host::LoopHandle loop{node.wire().wait_handle()};
     host::OneUser user{"an Endpoint"};
+    std::unique_ptr<ShownEndpoint> shown;  // null: its counters are not published
     host::ForkWatch fork{[this] {
         node.abandon();
         loop.abandon();

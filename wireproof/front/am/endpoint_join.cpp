@@ -252,6 +252,7 @@ private:
             auto inside = open_node(std::move(own), meeting, sharing);
             if (!inside) return tl::unexpected(inside.error());
             (*inside)->paths = paths(meeting, sharing);
+            if (options_.publish_counters) (*inside)->publish_counters();
             all.push_back(Endpoint(*std::move(inside)));
         }
         return all;

@@ -57,6 +57,7 @@ Result<Endpoint> Endpoint::open_as(const Options& options) {
         auto inside =
             std::make_unique<Inside>(std::move(*wire), read->config, alone, options.active_peers);
         inside->shm_name = options.peers.front();
+        if (options.publish_counters) inside->publish_counters();
         return Endpoint(std::move(inside));
     }
     const std::vector<Congestion> congestion = congestion_of(*read, options);
@@ -67,6 +68,7 @@ Result<Endpoint> Endpoint::open_as(const Options& options) {
     for (std::size_t peer = 0; peer < inside->node.nodes(); ++peer) {
         inside->node.set_reachable(peer, read->addresses[peer].is_set());
     }
+    if (options.publish_counters) inside->publish_counters();
     return Endpoint(std::move(inside));
 }
 
@@ -111,6 +113,7 @@ Result<void> Endpoint::set_peer_address(std::size_t peer, std::string_view addre
     const auto set = in->udp->socket().set_peer(PeerId(peer), *there);
     if (!set) return Set::failure(set.error().message);
     in->node.set_reachable(peer, true);
+    if (in->shown) in->shown->forget_details();
     return {};
 }
 

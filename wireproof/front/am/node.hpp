@@ -185,6 +185,8 @@ public:
     std::uint64_t losses(std::size_t peer) const { return peers_[peer].losses; }
     /// Sessions that ended with messages or transfers whose fate is unknown.
     std::uint64_t sessions_cut() const { return sessions_cut_; }
+    /// The peers that ever had buffers or a session, in the order in which they came.
+    const PeerSet& met() const { return met_; }
     bool connected(std::size_t peer) const {
         return is_peer(peer) && peers_[peer].connection.established();
     }

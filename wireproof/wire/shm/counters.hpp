@@ -2,7 +2,9 @@
 // wire counts it and reports no error.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace wireproof {
 
@@ -45,5 +47,31 @@ struct ShmCounters {
         return *this;
     }
 };
+
+/// A counter with its name and the unit of a count.
+struct ShmCounter {
+    std::string_view name;
+    std::string_view unit;
+    std::uint64_t ShmCounters::*count;
+};
+
+/// All of them.
+inline constexpr std::array<ShmCounter, 15> shm_counters = {{
+    {"frames_sent", "frames", &ShmCounters::frames_sent},
+    {"bytes_sent", "bytes", &ShmCounters::bytes_sent},
+    {"frames_resent", "frames", &ShmCounters::frames_resent},
+    {"frames_received", "frames", &ShmCounters::frames_received},
+    {"bytes_received", "bytes", &ShmCounters::bytes_received},
+    {"full_rings", "claims", &ShmCounters::full_rings},
+    {"doorbells_rung", "wakes", &ShmCounters::doorbells_rung},
+    {"connections", "connections", &ShmCounters::connections},
+    {"refused_hellos", "hellos", &ShmCounters::refused_hellos},
+    {"refused_by_peers", "hellos", &ShmCounters::refused_by_peers},
+    {"malformed_peers", "peers", &ShmCounters::malformed_peers},
+    {"peers_gone", "peers", &ShmCounters::peers_gone},
+    {"mapped_copies", "copies", &ShmCounters::mapped_copies},
+    {"private_copies", "copies", &ShmCounters::private_copies},
+    {"refused_copies", "copies", &ShmCounters::refused_copies},
+}};
 
 }  // namespace wireproof

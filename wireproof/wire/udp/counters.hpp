@@ -2,7 +2,9 @@
 // no error: the protocols above recover from it.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "wireproof/wire/udp/send_errors.hpp"
 
@@ -28,5 +30,32 @@ struct UdpCounters {
     std::uint64_t kernel_dropped = 0;  // datagrams, or super-packets as one: the buffer was full
     std::uint64_t receive_failed = 0;  // receive calls that returned an error
 };
+
+/// A counter with its name and the unit of a count.
+struct UdpCounter {
+    std::string_view name;
+    std::string_view unit;
+    std::uint64_t UdpCounters::*count;
+};
+
+/// All of them.
+inline constexpr std::array<UdpCounter, 16> udp_counters = {{
+    {"frames_sent", "frames", &UdpCounters::frames_sent},
+    {"bytes_sent", "bytes", &UdpCounters::bytes_sent},
+    {"frames_resent", "frames", &UdpCounters::frames_resent},
+    {"send_dropped", "frames", &UdpCounters::send_dropped},
+    {"send_refused", "reports", &UdpCounters::send_refused},
+    {"send_failed", "frames", &UdpCounters::send_failed},
+    {"super_packets_sent", "datagrams", &UdpCounters::super_packets_sent},
+    {"segments_refused", "datagrams", &UdpCounters::segments_refused},
+    {"frames_received", "frames", &UdpCounters::frames_received},
+    {"bytes_received", "bytes", &UdpCounters::bytes_received},
+    {"super_packets_received", "datagrams", &UdpCounters::super_packets_received},
+    {"frames_marked", "frames", &UdpCounters::frames_marked},
+    {"too_long", "datagrams", &UdpCounters::too_long},
+    {"unknown_source", "frames", &UdpCounters::unknown_source},
+    {"kernel_dropped", "datagrams", &UdpCounters::kernel_dropped},
+    {"receive_failed", "calls", &UdpCounters::receive_failed},
+}};
 
 }  // namespace wireproof
