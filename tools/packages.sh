@@ -39,7 +39,7 @@ unit_packages=(libgtest-dev libibverbs-dev python3 python3-jsonschema)
 test_packages=(abigail-tools pkg-config clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 lld-14
     chromium poppler-utils tshark nftables iproute2 ibverbs-utils librdmacm-dev rdma-core rdmacm-utils perftest
     python3-pyverbs ucx-utils openmpi-bin libopenmpi-dev libfabric-bin qperf libasio-dev openssh-server openssh-client
-    slurm-wlm munge libpmi2-0 mandoc zsh fish)
+    slurm-wlm munge libpmi2-0 mandoc zsh fish python3-prometheus-client)
 # For tools/debs.sh and the test of the packages.
 deb_packages=(debhelper fakeroot lintian libibverbs-dev mmdebstrap)
 # For tools/site.sh.

@@ -14,6 +14,11 @@ if os.environ.get("WIREPROOF_HAS_VERBS", "1") != "1":  # a build without the dev
     RUNNING = ("launch", "help")
 
 
+def schema_of(verb):
+    """Returns the schema of the object that the verb prints."""
+    return f"wireproof.{verb}/{2 if verb == 'stat' else 1}"
+
+
 class EveryVerbExplainsItself(Case):
     def test_the_version_is_one_line(self):
         ended = self.run_command("--version")
@@ -38,7 +43,7 @@ class EveryVerbExplainsItself(Case):
                             "--peer-timeout", "--seed") if verb in CARRYING else ()
                 for option in (*carrying, *(["--json"] if verb in VERBS else [])):
                     self.assertIn(option, ended.out)
-                self.assertEqual("wireproof." + verb + "/1" in ended.out, verb in VERBS)
+                self.assertEqual(schema_of(verb) in ended.out, verb in VERBS)
                 self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
 
 
@@ -169,7 +174,7 @@ class AFailureIsAnObjectWithItsError(Case):
             ended = self.run_command(verb, "--json", *arguments)
             out = one_object(ended)
             self.expect_failure(ended, code, out["error"])
-            self.assertEqual(out["schema"], f"wireproof.{verb}/1")
+            self.assertEqual(out["schema"], schema_of(verb))
 
     def test_where_the_command_line_is_wrong(self):
         for verb in VERBS:

@@ -35,7 +35,9 @@ void results_to_standard_error() {
 
 void print_error_object(std::string_view verb, std::string_view error) {
     using Json = nlohmann::ordered_json;
-    const Json object = {{"schema", fmt::format("wireproof.{}/1", verb)}, {"error", error}};
+    const int version = verb == "stat" ? 2 : 1;
+    const Json object = {{"schema", fmt::format("wireproof.{}/{}", verb, version)},
+                         {"error", error}};
     // A file name in the error may contain bytes that are not valid text.
     print_result(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }

@@ -1,68 +1,63 @@
-// Shows the counters of the verbs devices of running programs.
+// Shows the counters of the Endpoints and devices of running programs.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <chrono>
 #include <limits>
 #include <thread>
 
+#include "wireproof/app/common/files.hpp"
 #include "wireproof/app/common/interrupt.hpp"
-#include "wireproof/cli/device_counters.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
+#include "wireproof/cli/stat_values.hpp"
 #include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {
 namespace {
 
-constexpr auto stat_schema = "wireproof.stat/1";
-
 constexpr auto stat_examples =
-    R"(Without PID: all programs that you may look into and that have opened the device
-of wireproof's libibverbs. A stopped program is shown as well.
+    R"(Without PID: all programs that you may look into and that have opened an
+Endpoint of am.hpp, a Device of ib.hpp, or the device of wireproof's libibverbs.
+A stopped program is shown as well. docs/counters.md explains the values.
+
+--every prints them again, until interrupted, with the growth of each counter in
+a second. With --json it prints one object in each line.
+
+--prometheus prints the text format of Prometheus. With --out the file is never
+half written, so node_exporter's textfile collector may read it at any time.
 
 --tree writes files as the kernel does for its devices, for exporters that read
 DIR in place of /sys: DIR/class/infiniband/wireproof0_PID/ports/1/hw_counters/*
-Folders of programs that have ended are removed from it.
+It has the devices of libibverbs only. Folders of programs that have ended are
+removed from it.
 
 Examples:
   wireproof stat
-  wireproof stat 4711 --json | jq .devices[0].hw_counters
+  wireproof stat --every 1
+  wireproof stat 4711 --json | jq '.endpoints[0].peers'
+  wireproof stat --prometheus --out /var/lib/node/wireproof.prom --every 15 &
+  node_exporter --collector.textfile.directory /var/lib/node
   wireproof stat --tree /run/user/1000/sys --every 5 &
   node_exporter --path.sysfs /run/user/1000/sys --collector.infiniband
 
-Exit code 0: done; 1: a PID shows nothing, or the tree cannot be written;
-2: the command line is wrong.)";
+Exit code 0: done; 1: a PID shows nothing, or a file cannot be written; 2: the
+command line is wrong.)";
 
 struct StatVerb {
     std::vector<int> processes;
     std::string tree;
+    std::string out;
     double every_s = 0;
     bool json = false;
+    bool prometheus = false;
     OptionRules rules;
 
-    std::vector<DeviceCounters> read() const {
-        if (processes.empty()) return all_device_counters();
-        std::vector<DeviceCounters> all;
-        for (const int process : processes) all.push_back(device_counters(process));
-        return all;
-    }
-
     int run() const {
-        if (!tree.empty()) {
-            keep_tree();
-            return 0;
-        }
-        const auto all = read();
-        print_result(json ? json_of(all) : list_of(all));
-        return 0;
-    }
-
-    void keep_tree() const {
-        write_counter_tree(tree, read());
-        if (every_s <= 0) return;
+        std::vector<StatOf> before = show(nullptr);
+        if (every_s <= 0) return 0;
         catch_interrupts();
         using Clock = std::chrono::steady_clock;
         const auto period =
@@ -73,25 +68,42 @@ struct StatVerb {
                 constexpr auto look = std::chrono::milliseconds(50);
                 std::this_thread::sleep_for(std::min<Clock::duration>(look, next - Clock::now()));
             }
-            write_counter_tree(tree, read());
+            before = show(&before);
         }
     }
 
-    static std::string json_of(const std::vector<DeviceCounters>& all) {
-        nlohmann::ordered_json json = {{"schema", stat_schema}};
-        json["devices"] = nlohmann::ordered_json::array();
-        for (const DeviceCounters& one : all) json["devices"].push_back(one.values);
-        return json.dump() + "\n";
+    /// Null: this is the first time.
+    std::vector<StatOf> show(const std::vector<StatOf>* before) const {
+        std::vector<StatOf> all = read_stats(processes);
+        if (!tree.empty()) {
+            write_counter_tree(tree, all);
+        } else if (prometheus) {
+            print_exposition(stat_exposition(all));
+        } else if (json) {
+            print_result(stat_json(all));
+        } else if (every_s <= 0) {
+            print_result(stat_text(all));
+        } else {
+            print_table(stat_rates(all, before != nullptr ? *before : std::vector<StatOf>()),
+                        before != nullptr);
+        }
+        return all;
     }
 
-    static std::string list_of(const std::vector<DeviceCounters>& all) {
-        if (all.empty()) return "no program that you may look into has opened the device\n";
-        std::string text;
-        for (const DeviceCounters& one : all) {
-            if (!text.empty()) text += "\n";
-            text += text_of(one);
+    void print_exposition(const std::string& text) const {
+        if (out.empty()) return print_result(text);
+        OutputFile file(out);
+        file.write(0, std::as_bytes(std::span(text)));
+        file.finish();
+    }
+
+    /// On a terminal, the table replaces the one before.
+    static void print_table(const std::string& table, bool again) {
+        if (::isatty(STDOUT_FILENO) != 0) {
+            print_result("\x1b[H\x1b[2J" + table);
+        } else {
+            print_result(again ? "\n" + table : table);
         }
-        return text;
     }
 };
 
@@ -99,24 +111,39 @@ struct StatVerb {
 
 void add_stat(CLI::App& app, Run& run) {
     const auto stat = std::make_shared<StatVerb>();
-    CLI::App* verb = app.add_subcommand("stat", "what the devices of running programs count");
+    StatVerb* const verb_of = stat.get();
+    CLI::App* verb = app.add_subcommand("stat", "what running programs count");
     accept_whole(
         *verb->add_option("PID", stat->processes, "process numbers: of these programs only")
              ->type_name(""),
         1, std::numeric_limits<int>::max());
     verb->add_option("--tree", stat->tree, "write files for exporters into this folder")
         ->type_name("DIR");
+    const CLI::Option* prometheus =
+        verb->add_flag("--prometheus", stat->prometheus, "print the text format of Prometheus");
+    const CLI::Option* out =
+        verb->add_option("--out", stat->out, "write that into this file")->type_name("FILE");
     CLI::Option* const every =
         verb->add_option("--every", stat->every_s,
-                         "write them again after so many seconds, until interrupted")
+                         "print or write them again after so many seconds, until interrupted")
             ->type_name("S");
     accept_range(*every, 0.1, 86400);
-    stat->rules.applies(
-        every, [stat = stat.get()] { return !stat->tree.empty(); }, "--tree");
     const CLI::Option* json =
-        verb->add_flag("--json", stat->json, "print one JSON object (schema wireproof.stat/1)");
+        verb->add_flag("--json", stat->json, "print one JSON object (schema wireproof.stat/2)");
+    const auto to_a_file = [verb_of] {
+        return !verb_of->out.empty() && !is_standard_output(verb_of->out);
+    };
     stat->rules.applies(
-        json, [stat = stat.get()] { return stat->tree.empty(); }, "no --tree");
+        prometheus, [verb_of] { return verb_of->tree.empty(); }, "no --tree");
+    stat->rules.applies(
+        json, [verb_of] { return verb_of->tree.empty() && !verb_of->prometheus; },
+        "no --tree and no --prometheus");
+    stat->rules.applies(
+        out, [verb_of] { return verb_of->prometheus; }, "--prometheus");
+    stat->rules.writes(out, stat->out);
+    stat->rules.applies(
+        every, [verb_of, to_a_file] { return !verb_of->prometheus || to_a_file(); },
+        "--out FILE or no --prometheus");
     verb->footer(stat_examples);
     verb->callback([stat, verb, &run] {
         stat->rules.check(*verb);

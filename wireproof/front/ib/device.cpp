@@ -119,7 +119,13 @@ Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen,
             .first_number = first_queue_pair,
             .key_seed = key_seed,
             .peer_window = proto::ib::peer_window_of(chosen.path_mtu)}),
-      cm(port, {.path_mtu = chosen.path_mtu, .management = random_management()}) {}
+      cm(port, {.path_mtu = chosen.path_mtu, .management = random_management()}) {
+    if (!options.publish_counters) return;
+    shown =
+        ShownDevice::open({port, wire.counters(), [this](PeerId peer) { return host_of(peer); }},
+                          options.address, clock);
+    if (shown) shown->copy();
+}
 
 Expected<PeerId> Device::Inside::peer_at(const Address& address) {
     if (const auto known = wire.peer_at(address)) return *known;
@@ -186,6 +192,7 @@ std::size_t Device::Inside::poll(Instant now) {
     cm.poll(now);
     const std::size_t sent = transmit(now);
     heed_events();  // work that ended without a packet
+    if (shown && shown->polled(now)) shown->copy();
     return received + sent;
 }
 
@@ -225,6 +232,7 @@ bool Device::Inside::wait(const std::function<bool()>& until, std::chrono::milli
     if (fork.forked()) return false;
     const host::OneUser::Call call(user);
     const Instant end = clock.now() + host::duration_of(limit);
+    if (shown) shown->note();
     while (true) {
         const Instant now = clock.now();
         const std::size_t moved = poll(now);
@@ -236,7 +244,8 @@ bool Device::Inside::wait(const std::function<bool()>& until, std::chrono::milli
         // sleep.
         if (moved > 0 || loop.wakes_taken() != heard || spin.look_again(now)) continue;
         if (next_timeout() == std::chrono::nanoseconds::zero()) continue;
-        host::wait_until(any_wire, clock, earliest(end, next_deadline()), loop.bell());
+        const Instant due = earliest(end, next_deadline(), before_sleep());
+        host::wait_until(any_wire, clock, due, loop.bell());
     }
 }
 
@@ -270,7 +279,12 @@ int Device::event_fd() const {
 bool Device::arm() {
     if (!is_open()) return true;
     const host::OneUser::Call call(inside_->user);
-    return inside_->next_timeout() > std::chrono::nanoseconds::zero();
+    const bool may_sleep = inside_->next_timeout() > std::chrono::nanoseconds::zero();
+    if (may_sleep && inside_->shown) {
+        inside_->shown->note();
+        (void)inside_->before_sleep();
+    }
+    return may_sleep;
 }
 
 std::chrono::nanoseconds Device::next_timeout() const {

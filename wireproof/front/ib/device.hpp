@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "wireproof/front/ib/shown_device.hpp"
 #include "wireproof/host/any_wire.hpp"
 #include "wireproof/host/fork_watch.hpp"
 #include "wireproof/host/loop_handle.hpp"
@@ -45,6 +46,12 @@ struct Device::Inside {
     std::chrono::nanoseconds next_timeout() const;
     /// The peer at that address. An unknown address becomes a new peer.
     Expected<PeerId> peer_at(const Address& address);
+    /// The caller is about to sleep. Returns when it has to poll again for the counters.
+    Instant before_sleep() const {
+        if (!shown) return never;
+        if (shown->copies_before_sleep()) shown->copy();
+        return shown->next_copy();
+    }
     /// "no answer", and the reason if the kernel did not send to the peer.
     std::string no_answer_of(PeerId peer) const;
     /// The congestion control of reliable queue pairs with this peer.
@@ -64,7 +71,8 @@ struct Device::Inside {
     proto::ib::CmQueuePair cm;
     host::OneUser user{"a Device"};
     host::LoopHandle loop{wire.wait_handle()};
-    bool poll_is_due = false;  // work ended outside of a poll
+    bool poll_is_due = false;            // work ended outside of a poll
+    std::unique_ptr<ShownDevice> shown;  // null: its counters are not published
     host::ForkWatch fork{[this] {
         wire.abandon();
         loop.abandon();

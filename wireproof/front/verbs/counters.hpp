@@ -1,16 +1,14 @@
-// The counters of the device as text. Each line has one counter: its name with dots between the
-// parts, a space, and the value. Other processes read the text (host::PublishedText; `wireproof
-// stat`).
+// The counters of the device, as other processes see them (host::CounterSection; `wireproof stat`).
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "wireproof/core/frame.hpp"
-#include "wireproof/front/verbs/counters_name.hpp"
-#include "wireproof/host/published_text.hpp"
+#include "wireproof/host/counters/counter_section.hpp"
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/proto/ib/port.hpp"
 #include "wireproof/wire/shm/counters.hpp"
@@ -26,27 +24,43 @@ struct CountersOf {
     std::function<std::string(PeerId)> address_of;
 };
 
-/// "device.…", then "counters.…" and "hw_counters.…" with the names that the kernel and its
-/// adapters use, "wire.…" and "port.…" with our own names, and "queue_pairs.NUMBER.…".
-std::string counters_text(const CountersOf& of);
-
-/// Publishes the counters for other processes. If the text takes longer to make, it is published
-/// less often. Calls need the lock that protects the counters.
+/// Publishes the counters for other processes. The names are "counters.…" and "hw_counters.…", as
+/// the kernel and its adapters have them, and "wire.…", "shared.…" and "port.…". The rows are the
+/// queue pairs, in the order of their numbers. If a copy takes longer, copies are further apart.
+/// Calls need the lock that protects the counters.
 class ShownCounters {
 public:
     explicit ShownCounters(const host::SteadyClock& clock) : clock_(clock) {}
 
-    /// A counter has changed, so the text must be published again.
+    /// A counter has changed, so the counters must be copied again.
     void note() { noted_ = true; }
     bool due(Instant now) const { return next() <= now; }
-    /// When to publish the text. The result is `never` if no counter has changed since the last
-    /// time.
+    /// When to copy them. The result is `never` if no counter has changed since the last time, or
+    /// if they are not published.
     Instant next() const { return noted_ ? again_ : never; }
     void show(const CountersOf& of);
 
 private:
+    /// What the text of a row was made of.
+    struct Told {
+        std::uint32_t number = 0;  // 0: there is no text yet
+        proto::ib::Transport transport{};
+        proto::ib::QueuePairState state{};
+        bool has_address = false;
+        PeerId peer{};
+        std::uint32_t peer_queue_pair = 0;
+        proto::ib::Congestion congestion{};
+        bool operator==(const Told&) const = default;
+    };
+    void open(const CountersOf& of);
+    void copy(const CountersOf& of, Instant now);
+    void copy_row(const CountersOf& of, std::size_t row, const proto::ib::QueuePairCore& core);
+    std::string details_of(const CountersOf& of, const Told& told) const;
+
     const host::SteadyClock& clock_;
-    std::optional<host::PublishedText> text_;  // empty: the process cannot have one more file
+    bool opened_ = false;
+    std::unique_ptr<host::CounterSection> section_;  // null: they are not published
+    std::vector<Told> told_;                         // by row
     bool noted_ = true;
     Instant again_;
 };

@@ -5,20 +5,31 @@
 
 #include <chrono>
 #include <map>
-#include <sstream>
 #include <thread>
 
 #include "wireproof/front/verbs/verbs_test_kit.hpp"
+#include "wireproof/host/counters/counter_reader.hpp"
 
 namespace wireproof::verbs::test {
 namespace {
 
-/// The counters as another process reads them.
+/// The counters as another process reads them: "device.…", then the names that are published, and
+/// "queue_pairs.NUMBER.…".
 std::map<std::string, std::string> shown() {
     std::map<std::string, std::string> values;
-    for (const std::string& text : host::read_published(::getpid(), counters_name)) {
-        std::istringstream lines(text);
-        for (std::string name, value; lines >> name >> value;) values[name] = value;
+    for (const host::PublishedSection& section : host::read_counters(::getpid()).sections) {
+        EXPECT_EQ(section.source, host::CounterSource::verbs_device);
+        for (const auto& [key, value] : section.details) values["device." + key] = value;
+        for (std::size_t i = 0; i < section.totals.size(); ++i) {
+            values[section.totals[i].name] = std::to_string(section.values[i]);
+        }
+        for (const host::PublishedRow& row : section.rows) {
+            const std::string name = "queue_pairs." + row.name + ".";
+            for (const auto& [key, value] : row.details) values[name + key] = value;
+            for (std::size_t i = 0; i < row.values.size(); ++i) {
+                values[name + section.row_counters[i].name] = std::to_string(row.values[i]);
+            }
+        }
     }
     return values;
 }
@@ -43,7 +54,7 @@ TEST(VerbsCounters, ADeviceIsShownAsSoonAsItIsOpen) {
     ibv_context* const context = open_device();
     const auto values = shown();
     EXPECT_EQ(values.at("device.name"), "wireproof0");
-    EXPECT_EQ(values.at("device.process"), std::to_string(::getpid()));
+    EXPECT_EQ(values.at("device.queue_pairs"), "0");
     EXPECT_EQ(values.at("device.address").substr(0, 4), "127.");
     EXPECT_EQ(ibv_close_device(context), 0);
     EXPECT_TRUE(shown().empty());

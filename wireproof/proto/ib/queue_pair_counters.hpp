@@ -54,53 +54,54 @@ struct QueuePairCounters {
     QueuePairCounters& operator+=(const QueuePairCounters& other);
 };
 
-/// A counter and its name.
+/// A counter with its name and the unit of a count.
 struct QueuePairCounter {
     std::string_view name;
+    std::string_view unit;
     std::uint64_t QueuePairCounters::*count;
 };
 
 /// Counters of received packets. Each packet is in one of them, except those in `resumed`, which
 /// are in two.
 inline constexpr std::array<QueuePairCounter, 15> reception_counters = {{
-    {"executed", &QueuePairCounters::executed},
-    {"answers", &QueuePairCounters::answers},
-    {"duplicates", &QueuePairCounters::duplicates},
-    {"gaps", &QueuePairCounters::gaps},
-    {"rest_dropped", &QueuePairCounters::rest_dropped},
-    {"sequence_broken", &QueuePairCounters::sequence_broken},
-    {"not_ready", &QueuePairCounters::not_ready},
-    {"bad_length", &QueuePairCounters::bad_length},
-    {"bad_key", &QueuePairCounters::bad_key},
-    {"not_allowed", &QueuePairCounters::not_allowed},
-    {"receive_faulty", &QueuePairCounters::receive_faulty},
-    {"no_room_to_answer", &QueuePairCounters::no_room_to_answer},
-    {"wrong_state", &QueuePairCounters::wrong_state},
-    {"bad_qkey", &QueuePairCounters::bad_qkey},
-    {"stale", &QueuePairCounters::stale},
+    {"executed", "packets", &QueuePairCounters::executed},
+    {"answers", "packets", &QueuePairCounters::answers},
+    {"duplicates", "packets", &QueuePairCounters::duplicates},
+    {"gaps", "packets", &QueuePairCounters::gaps},
+    {"rest_dropped", "packets", &QueuePairCounters::rest_dropped},
+    {"sequence_broken", "packets", &QueuePairCounters::sequence_broken},
+    {"not_ready", "packets", &QueuePairCounters::not_ready},
+    {"bad_length", "packets", &QueuePairCounters::bad_length},
+    {"bad_key", "packets", &QueuePairCounters::bad_key},
+    {"not_allowed", "packets", &QueuePairCounters::not_allowed},
+    {"receive_faulty", "packets", &QueuePairCounters::receive_faulty},
+    {"no_room_to_answer", "packets", &QueuePairCounters::no_room_to_answer},
+    {"wrong_state", "packets", &QueuePairCounters::wrong_state},
+    {"bad_qkey", "packets", &QueuePairCounters::bad_qkey},
+    {"stale", "packets", &QueuePairCounters::stale},
 }};
 
 inline constexpr std::array<QueuePairCounter, 20> more_counters = {{
-    {"resumed", &QueuePairCounters::resumed},
-    {"sent", &QueuePairCounters::sent},
-    {"resent", &QueuePairCounters::resent},
-    {"acks_sent", &QueuePairCounters::acks_sent},
-    {"naks_sent", &QueuePairCounters::naks_sent},
-    {"rnr_naks_sent", &QueuePairCounters::rnr_naks_sent},
-    {"responses_sent", &QueuePairCounters::responses_sent},
-    {"replayed", &QueuePairCounters::replayed},
-    {"resource_gone", &QueuePairCounters::resource_gone},
-    {"reads_broken", &QueuePairCounters::reads_broken},
-    {"timeouts", &QueuePairCounters::timeouts},
-    {"went_back", &QueuePairCounters::went_back},
-    {"silences", &QueuePairCounters::silences},
-    {"rnr_waits", &QueuePairCounters::rnr_waits},
-    {"probes", &QueuePairCounters::probes},
-    {"messages_lost", &QueuePairCounters::messages_lost},
-    {"abandoned", &QueuePairCounters::abandoned},
-    {"marked", &QueuePairCounters::marked},
-    {"cnps_sent", &QueuePairCounters::cnps_sent},
-    {"cnps_handled", &QueuePairCounters::cnps_handled},
+    {"resumed", "messages", &QueuePairCounters::resumed},
+    {"sent", "packets", &QueuePairCounters::sent},
+    {"resent", "packets", &QueuePairCounters::resent},
+    {"acks_sent", "packets", &QueuePairCounters::acks_sent},
+    {"naks_sent", "packets", &QueuePairCounters::naks_sent},
+    {"rnr_naks_sent", "packets", &QueuePairCounters::rnr_naks_sent},
+    {"responses_sent", "packets", &QueuePairCounters::responses_sent},
+    {"replayed", "requests", &QueuePairCounters::replayed},
+    {"resource_gone", "packets", &QueuePairCounters::resource_gone},
+    {"reads_broken", "requests", &QueuePairCounters::reads_broken},
+    {"timeouts", "times", &QueuePairCounters::timeouts},
+    {"went_back", "times", &QueuePairCounters::went_back},
+    {"silences", "times", &QueuePairCounters::silences},
+    {"rnr_waits", "times", &QueuePairCounters::rnr_waits},
+    {"probes", "times", &QueuePairCounters::probes},
+    {"messages_lost", "losses", &QueuePairCounters::messages_lost},
+    {"abandoned", "messages", &QueuePairCounters::abandoned},
+    {"marked", "packets", &QueuePairCounters::marked},
+    {"cnps_sent", "packets", &QueuePairCounters::cnps_sent},
+    {"cnps_handled", "packets", &QueuePairCounters::cnps_handled},
 }};
 
 inline std::uint64_t QueuePairCounters::received() const {
@@ -110,8 +111,8 @@ inline std::uint64_t QueuePairCounters::received() const {
 }
 
 inline QueuePairCounters& QueuePairCounters::operator+=(const QueuePairCounters& other) {
-    for (const auto& [name, count] : reception_counters) this->*count += other.*count;
-    for (const auto& [name, count] : more_counters) this->*count += other.*count;
+    for (const auto& one : reception_counters) this->*one.count += other.*one.count;
+    for (const auto& one : more_counters) this->*one.count += other.*one.count;
     return *this;
 }
 
