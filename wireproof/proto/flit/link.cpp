@@ -269,7 +269,7 @@ void Link::fingerprint(Instant now, Fingerprint& sink) const {
     timers_.fingerprint(now, sink);
     sink.add(state_);
     sink.add(std::min(explicit_in_row_, config_.explicit_run));
-    sink.add(prior_payload_);
+    sink.add(prior_payload_ && has_usage(config_.format));  // other flits do not say it
     sink.add(trailing_);
     sink.add(life_due_);
     // Deliveries that the caller has not taken.

@@ -299,8 +299,11 @@ void Receiver::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(message_.has_value());
     if (message_) sink.add(message_->size());
     if (config_.continuous) return;
-    sink.add(owed_);
-    sink.add(ack_waits_);
+    // Another flit makes an Ack due, if it does not wait already. If that takes only one, an end
+    // with a Nak owes an Ack in any case after its Nak.
+    const bool ack_waits = ack_waits_ || (nak_ != Nak::none && config_.ack_after <= 1);
+    sink.add(ack_waits);
+    sink.add(ack_waits ? 0 : std::min(owed_, config_.ack_after - 1));
     sink.add_deadline(ack_deadline_, now);
     sink.add(nak_ != Nak::none && ask_again_at_ > now ? ask_again_at_ - now : Duration());
 }

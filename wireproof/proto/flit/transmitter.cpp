@@ -81,7 +81,10 @@ void Transmitter::on_nak(Instant now, Instant tick, Replay wanted, Stats& stats)
         return;
     }
     owes_explicit_ = false;
-    if (!repeated) nak_ignore_.reset();
+    if (!repeated) {
+        nak_ignore_.reset();
+        timers_.stop(Timer::nak_ignore);
+    }
     if (replay_ == Replay::selective && !started_ && wanted == Replay::standard) {
         replay_ = Replay::standard;
         --stats.replay_sel;
@@ -203,12 +206,27 @@ void Transmitter::explicit_nop_left() {
     if (explicit_left_ > 0) --explicit_left_;
 }
 
+// What decides which payload flits must be explicit. Only flits after the acknowledged ones are
+// sent again. So if the last payload flit is before these, the next one does not follow it,
+// whatever its number is. The peer's count is at the last payload flit, or an explicit NOP has
+// moved it to the newest flit; after that, too, no payload flit follows. If one explicit flit after
+// a jump is enough, it then does not matter which payload flit was the last one.
+void Transmitter::fingerprint_of_jumps(Fingerprint& sink) const {
+    const std::uint32_t last = numbers_.steps(last_payload_, acked_);
+    const bool known = last <= buffer_.sent();
+    const bool counts = counted_ == last_payload_;
+    const bool one_is_enough = config_.explicit_after_jump <= 1 && config_.mends.explicit_after_gap;
+    const bool matters = known && (counts || !one_is_enough);
+    sink.add(explicit_left_);
+    sink.add(matters);
+    sink.add(matters ? last : 0);
+    sink.add(matters && counts);
+}
+
 void Transmitter::fingerprint(Instant now, Instant tick, Fingerprint& sink) const {
     buffer_.fingerprint(sink);
     sink.add(next_.value());
-    sink.add(last_payload_.value());
-    sink.add(counted_.value());
-    sink.add(explicit_left_);
+    fingerprint_of_jumps(sink);
     sink.add(replay_);
     sink.add(replay_ != Replay::none && started_);
     sink.add(replay_ != Replay::none ? cursor_ : 0);

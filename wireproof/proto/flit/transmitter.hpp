@@ -81,6 +81,7 @@ private:
     void free_up_to(Instant now, Instant tick, std::uint32_t steps);
     void schedule(Instant now, Instant tick, Replay type, Stats& stats);
     void restart_timer(Instant tick);
+    void fingerprint_of_jumps(Fingerprint& sink) const;
     bool window_full() const {
         return buffer_.sent() >= std::min<std::size_t>(config_.outstanding, backoff_.window());
     }
