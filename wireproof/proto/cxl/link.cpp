@@ -299,12 +299,12 @@ Instant Link::next_deadline() const {
                     timeout_.deadline(), pause_.deadline());
 }
 
-void Link::fingerprint(Instant now, Fingerprint& sink) const {
+void Link::fingerprint_without_trainings(Instant now, Fingerprint& sink) const {
     local_.fingerprint(sink);
     remote_.fingerprint(sink);
     sender_.fingerprint(sink);
     receiver_.fingerprint(now, sink);
-    training_.fingerprint(now, sink);
+    training_.fingerprint_without_numbers(now, sink);
     backoff_.fingerprint(sink);
     timeout_.fingerprint(now, sink);
     probe_.fingerprint(now, sink);

@@ -40,7 +40,13 @@ public:
     void on_wire_event(Instant now, WireEvent event);
     bool poll_transmit(Instant now, TxFrame& out);
     Instant next_deadline() const;
-    void fingerprint(Instant now, Fingerprint& sink) const;
+    void fingerprint(Instant now, Fingerprint& sink) const {
+        fingerprint_without_trainings(now, sink);
+        sink.add(training_.own_number());
+        sink.add(training_.peers_number().value_or(0));
+    }
+    /// Without the numbers of trainings. Links act alike whose numbers differ by a shift.
+    void fingerprint_without_trainings(Instant now, Fingerprint& sink) const;
 
     /// The physical layer trains again, for a reason of its own. The peer trains, too.
     void retrain(Instant now);
@@ -55,6 +61,7 @@ public:
     const RemoteRetry& rrsm() const { return remote_; }
     const Sender& sender() const { return sender_; }
     const Receiver& receiver() const { return receiver_; }
+    const Training& training() const { return training_; }
 
 private:
     // RETRY.Frames, followed by a RETRY.Req or RETRY.Ack at once.

@@ -63,14 +63,13 @@ void Training::on_deadline(Instant now) {
     if (repeat_.on_deadline(now)) owes_ = true;
 }
 
-void Training::fingerprint(Instant now, Fingerprint& sink) const {
+void Training::fingerprint_without_numbers(Instant now, Fingerprint& sink) const {
     sink.add(running_);
     sink.add(fresh_);
     sink.add(owes_);
-    sink.add(lost_);
-    sink.add(own_);
+    sink.add(lost_ && running_ && fresh_);  // only the end of the first training asks for it
     sink.add(heard_);
-    sink.add(peers_.value_or(0) + (peers_ ? 1 : 0) * 256);
+    sink.add(peers_.has_value());
     sink.add_deadline(silent_until_, now);
     repeat_.fingerprint(now, sink);
 }

@@ -43,7 +43,12 @@ public:
     void on_deadline(Instant now);
     Instant deadline() const { return earliest(silent_until_, repeat_.deadline()); }
 
-    void fingerprint(Instant now, Fingerprint& sink) const;
+    std::uint8_t own_number() const { return own_; }
+    /// The number in the last set of the peer, perhaps of the training before.
+    std::optional<std::uint8_t> peers_number() const { return peers_; }
+
+    /// Without the two numbers: they are only compared and counted on.
+    void fingerprint_without_numbers(Instant now, Fingerprint& sink) const;
 
 private:
     Duration retrain_time_;
