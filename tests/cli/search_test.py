@@ -53,6 +53,11 @@ class ASearchSaysWhatItFound(Case):
         self.assertLess(few, states("pcie", "--faults", "1", "--duplicates"))
         self.assertGreater(few, states("pcie", "--faults", "1", "--no-damage"))
         self.assertGreater(few, states("pcie", "--faults", "1", "--no-early-timers"))
+        cxl = ("cxl-llr", "--messages", "1", "--in-flight", "1", "--no-early-timers")
+        self.assertEqual(states(*cxl), states(*cxl, "--faults", "3"))
+        self.assertLess(states(*cxl), states(*cxl, "--any-faults"))
+        _, found = self.run_json("search", *cxl, "--any-faults")
+        self.assertIsNone(found["faults"])
         plain = states("sp-am")
         self.assertGreater(plain, states("sp-am", "--no-duplicates"))
         self.assertGreater(plain, states("sp-am", "--no-reorder"))
@@ -158,6 +163,7 @@ class ASearchThatMakesNoSenseEndsWithTwo(Case):
         self.refuses("pcie", "--window", "5", "--modulus", "4", words=["--window"])
         self.refuses("hippi6400", "--modulus", "256", words=["modulus"])
         self.refuses("pcie", "hippi6400")
+        self.refuses("cxl-llr", "--faults", "1", "--any-faults", words=["--any-faults"])
 
     def test_numbers_that_are_none_or_out_of_range(self):
         for option, values in (("--window", ("0", "17", "two", "-1")),

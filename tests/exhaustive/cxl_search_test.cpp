@@ -4,8 +4,8 @@
 // trainings.
 #include "tests/exhaustive/search_report.hpp"
 
-#include "wireproof/lab/search/search_link_run.hpp"
-#include "wireproof/proto/cxl/link.hpp"
+#include "wireproof/lab/engines/cxl.hpp"
+#include "wireproof/lab/search/search_link.hpp"
 
 namespace wireproof::lab {
 namespace {
@@ -99,13 +99,57 @@ TEST(CxlSearch, EqualFingerprintsHaveEqualFutures) {
         const SearchDoubts doubts = search.doubt();
         EXPECT_GT(doubts.compared, 300U) << what;
         EXPECT_EQ(doubts.differing, 0U) << what;
+        EXPECT_EQ(doubts.shifts_differing, 0U) << what;
+        return doubts;
     };
-    const SearchSetting doubting{.faults = 2, .users_hesitate = true, .doubt = true};
-    const SearchSetting few{.faults = 2, .doubt = true};
+    const SearchSetting doubting{
+        .faults = 2, .users_hesitate = true, .shift_labels = false, .doubt = true};
+    const SearchSetting few{.faults = 2, .shift_labels = false, .doubt = true};
     expect_no_doubt("CXL, doubt, window 2 of 4",
                     CxlSearch(config_of(2), {.messages = 6}, doubting));
     expect_no_doubt("CXL, doubt, both ways",
                     CxlSearch(config_of(2), {.messages = 3, .both_ways = true}, few));
+    const SearchSetting more{.faults = 4, .shift_labels = false, .doubt = true};
+    for (const LinkTask task :
+         {LinkTask{.messages = 2}, LinkTask{.messages = 0, .start_up = true}}) {
+        const SearchDoubts doubts =
+            expect_no_doubt("CXL, doubt, trainings", CxlSearch(config_of(2), task, more));
+        EXPECT_GT(doubts.shifts_compared, 1000U);
+    }
+}
+
+// States that differ by a shift of the numbers of trainings are one state. The answers are those of
+// a search without this.
+TEST(CxlSearch, ShiftedTrainingsChangeNoAnswer) {
+    const auto compare = [](const char* what, const cxl::Config& config, const LinkTask& task,
+                            SearchSetting setting) {
+        CxlSearch shifted(config, task, setting);
+        setting.shift_labels = false;
+        CxlSearch plain(config, task, setting);
+        const SearchResult one = run_and_tell(what, shifted);
+        const SearchResult other = run_and_tell(std::string(what) + ", not shifted", plain);
+        EXPECT_EQ(one.verdict, other.verdict) << what;
+        EXPECT_EQ(one.violation, other.violation) << what;
+        EXPECT_EQ(one.path, other.path) << what;
+        EXPECT_EQ(one.circle, other.circle) << what;
+        EXPECT_EQ(one.moves_to_finish, other.moves_to_finish) << what;
+        EXPECT_EQ(one.waits_to_finish, other.waits_to_finish) << what;
+        return std::pair(one.states, other.states);
+    };
+    const LinkTask start_up{.messages = 0, .start_up = true};
+    const auto trainings =
+        compare("CXL, start-up, 4 faults", config_of(2), start_up, {.faults = 4});
+    EXPECT_LT(trainings.first, trainings.second);
+    cxl::Config one_request = config_of(2);
+    one_request.max_num_retry = 1;
+    const auto retrained =
+        compare("CXL, MAX_NUM_RETRY 1, 4 faults", one_request, {.messages = 4}, {.faults = 4});
+    EXPECT_LT(retrained.first, retrained.second);
+    for (const char* rule : {"fill-buffer", "any-answer", "no-ack-timer"}) {
+        cxl::Config broken = config_of(2, rule);
+        broken.max_num_retry = rule == std::string_view("any-answer") ? 2 : 1;
+        compare(rule, broken, {.messages = 6}, {.faults = 3});
+    }
 }
 
 }  // namespace

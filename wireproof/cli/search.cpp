@@ -104,8 +104,9 @@ struct SearchVerb {
     std::uint32_t messages = 0;  // 0: the protocol's default
     std::uint32_t faults = 0;
     CLI::Option* faults_given = nullptr;
+    bool any_faults = false;
     std::size_t in_flight = 2;
-    std::size_t states = 10'000'000;
+    std::size_t states = 20'000'000;
     bool both_ways = false;
     bool damage = true;
     std::optional<bool> duplicates;
@@ -221,6 +222,7 @@ private:
         setting.in_flight = in_flight;
         setting.faults = is_am() ? 2 : lab::search_faults(chosen());
         if (faults_given->count() > 0) setting.faults = faults;
+        if (any_faults) setting.faults.reset();
         setting.damage = damage;
         setting.repeat = duplicates.value_or(is_am());
         setting.overtake = reorder.value_or(is_am());
@@ -375,6 +377,8 @@ void add_faults(CLI::App& verb, SearchVerb& search) {
                         "how many faults, early timers too (sp-am: 2; cxl-llr: 3; else any)")
             ->type_name("N");
     accept_whole(*search.faults_given, 0, 100);
+    verb.add_flag("--any-faults", search.any_faults, "without a limit")
+        ->excludes(search.faults_given);
     const auto flag = [&verb](const char* names, auto& value, const char* what) {
         verb.add_flag_function(
             names, [&value](std::int64_t given) { value = given > 0; }, what);
@@ -425,7 +429,7 @@ std::vector<const CLI::Option*> add_task(CLI::App& verb, SearchVerb& search) {
             ->check(CLI::IsMember(recoveries))
             ->type_name("KIND"),
         [&search] { return search.is_am(); }, "sp-am");
-    number("--states", search.states, "give up after so many; 10 million need about 0.7 GB", 1,
+    number("--states", search.states, "give up after so many; 20 million need about 0.9 GB", 1,
            1'000'000'000)
         ->capture_default_str();
     const auto all = verb.get_options();

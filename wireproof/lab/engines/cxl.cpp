@@ -155,6 +155,26 @@ cxl::Config CxlAdapter::search_config(std::uint32_t window, std::uint32_t modulu
     return config;
 }
 
+Labels CxlAdapter::labels(const Engine& engine) {
+    Labels labels{.own = engine.training().own_number()};
+    if (const auto peers = engine.training().peers_number()) labels.peers = *peers;
+    return labels;
+}
+
+void CxlAdapter::fingerprint_without_labels(const Engine& engine, Instant now, Fingerprint& sink) {
+    engine.fingerprint_without_trainings(now, sink);
+}
+
+Labels CxlAdapter::set_labels_aside(std::vector<std::byte>& frame) {
+    auto set = cxl::TrainingSet::decode(frame);
+    if (!set) return {};
+    Labels labels{.own = set->own};
+    if (set->heard) labels.peers = set->peers;
+    set->own = set->peers = 0;
+    set->encode(Bytes(frame).first<cxl::TrainingSet::size>());
+    return labels;
+}
+
 std::string CxlAdapter::scenario_engine(const Config& config, bool hasty) {
     const auto word = [](bool value) { return std::string(value ? "true" : "false"); };
     std::string text = scenario_line("modulus", config.modulus) +

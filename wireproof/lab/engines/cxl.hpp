@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "wireproof/core/fingerprint.hpp"
 #include "wireproof/lab/engines/link_adapter.hpp"
 #include "wireproof/proto/cxl/config.hpp"
 
@@ -41,6 +42,11 @@ struct CxlAdapter {
     static constexpr std::size_t search_message = 1;
     /// PHY_REINIT makes the states too many without a limit.
     static constexpr std::uint32_t search_faults = 3;
+    // The numbers of trainings (CXL-20).
+    static Labels labels(const Engine& engine);
+    static void fingerprint_without_labels(const Engine& engine, Instant now, Fingerprint& sink);
+    static Labels set_labels_aside(std::vector<std::byte>& frame);
+    static std::uint32_t label_count(const Config& config) { return config.training_numbers; }
     static std::string scenario_engine(const Config& config, bool hasty);
     static constexpr std::array<std::string_view, 4> rules = {"as-shipped", "fill-buffer",
                                                               "any-answer", "no-ack-timer"};

@@ -30,6 +30,7 @@ struct Advice;
 struct AdvisedLimit;
 struct AdviceLine;
 struct Ladder;
+struct Labels;
 struct LinkTask;
 struct LinkWorldConfig;
 struct LinkWorldResult;
@@ -69,6 +70,9 @@ concept LinkAdapter = requires(
     { A::unacknowledged(engine) } -> std::same_as<std::size_t>;
     // An adapter may also have `bool may_flush(config)`. True: messages may be lost when the link
     // goes down, and it comes up again by itself. A search then permits that.
+    // An adapter of an engine with labels (search_labels.hpp) also has labels(engine),
+    // fingerprint_without_labels(engine, now, sink), set_labels_aside(frame), which returns the
+    // labels of a frame and sets them to zero, and label_count(config), the modulus.
     // False: a frame never vanishes from the line. Then a fault that loses a frame damages it.
     { A::may_lose } -> std::convertible_to<bool>;
 

@@ -1,23 +1,26 @@
-// Exhaustive search: visits every state of a world, breadth first. Only its fingerprint identifies
+// Exhaustive search: visits every state of a world, breadth first. Only its packed bytes identify
 // a state. The search answers three questions. Is a promise broken in any state? (The path to it is
 // the shortest one.) Can every state still finish after faults stop? Does it finish if each state
 // then takes its first move, so that timers expire only when nothing else can happen?
 //
-// For each state, the search keeps 16 bytes of fingerprint, the move by which it was first met, and
-// the states to which it leads without a fault. It keeps the world itself only until it has
-// expanded it.
+// For each state, the search keeps its bytes, the state from which it was first met, and the state
+// to which its first move leads. If each state finishes by first moves, each state can finish, so
+// the other moves without a fault are needed only if one does not. They are then made again.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "wireproof/base/check.hpp"
 #include "wireproof/core/fingerprint.hpp"
+#include "wireproof/lab/search/state_table.hpp"
 
 namespace wireproof::lab {
 
@@ -48,9 +51,9 @@ struct SearchMove {
     friend bool operator==(SearchMove, SearchMove) = default;
 };
 
-/// If it is not interrupted, a search visits every state. Each state needs about 70 bytes.
+/// If it is not interrupted, a search visits every state. Each state needs about 45 bytes.
 struct SearchLimits {
-    std::size_t states = 5'000'000;
+    std::size_t states = 20'000'000;
     /// Called now and then with the number of states met so far. If it returns false, the search
     /// ends.
     std::function<bool(std::size_t)> go_on = {};
@@ -85,16 +88,19 @@ struct SearchResult {
 
 // A copy is another world with the same past. moves() lists the possible moves: first those without
 // a fault, with waits for a timer last. If no fault happens and no timer is early, the first move
-// is what happens.
+// is what happens. unpack() restores a state in any world of the same search; all states have the
+// same number of bytes. A world may have a function key_of(packed bytes) and say with has_keys()
+// that states with the same key act alike. Then only the first state with each key is expanded.
 template <class W>
 concept SearchWorld = std::copyable<W> &&
-    requires(W world, const W& still, std::vector<SearchMove>& moves, Fingerprint& sink) {
+    requires(W world, const W& still, std::vector<SearchMove>& moves, ConstBytes bytes) {
     { still.moves(moves) } -> std::same_as<void>;
     { world.take(SearchMove{}) } -> std::same_as<void>;
     { still.finished() } -> std::same_as<bool>;
     // The first promise that was broken; empty if none was.
     { still.violation() } -> std::convertible_to<std::string>;
-    { still.fingerprint(sink) } -> std::same_as<void>;
+    { still.packed() } -> std::same_as<PackedState>;
+    { world.unpack(bytes) } -> std::same_as<void>;
 };
 
 /// Numbers fingerprints in the order in which they were first seen.
@@ -143,25 +149,29 @@ public:
 
     /// May be called only once.
     SearchResult run(const W& first) {
-        note(first, 0, {});
-        while (!open_.empty() && result_.verdict == SearchVerdict::holds) {
-            const W world = std::move(open_.front());
-            open_.pop_front();
-            expand(world);
+        known_ = table_for(first);
+        note(first, known_.find_or_add(first.packed()), 0);
+        while (expanded_ < known_.size() && result_.verdict == SearchVerdict::holds) {
+            expand_some(first);
         }
         result_.states = known_.size();
-        if (result_.verdict == SearchVerdict::holds) check_liveness();
+        if (result_.verdict == SearchVerdict::holds) check_liveness(first);
+        if (result_.found()) lead_to(first);
         result_.circle = result_.path.size();
         if (result_.verdict >= SearchVerdict::stuck && result_.found()) go_on_for_ever(first);
         return std::move(result_);
     }
 
 private:
-    using Id = FingerprintTable::Id;
+    using Id = StateTable::Id;
+    static constexpr Id none = StateTable::none;
 
-    struct Origin {
-        Id parent = 0;
+    /// A move from a state, and where it leads.
+    struct Step {
         SearchMove move;
+        W world;
+        PackedState packed;
+        std::uint64_t hash = 0;
     };
 
     /// The moves that a state still needs until everything is done.
@@ -172,73 +182,150 @@ private:
     static constexpr std::uint32_t unknown = 0xFFFFFFFF;
     static constexpr std::uint32_t walking = unknown - 1;
 
-    Id note(const W& world, Id parent, SearchMove move) {
-        Fingerprint sink;
-        world.fingerprint(sink);
-        const auto place = known_.find_or_add(sink.value());
+    static StateTable table_for(const W& first) {
+        if constexpr (requires { first.key_of(ConstBytes()); }) {
+            if (first.has_keys()) {
+                return StateTable([first](ConstBytes bytes) { return first.key_of(bytes); });
+            }
+        }
+        return StateTable();
+    }
+
+    Id note(const W& world, StateTable::Place place, Id parent) {
         if (!place.is_new) return place.id;
-        origins_.push_back({parent, move});
+        parents_.push_back(parent);
         finished_.push_back(world.finished());
+        if (finished_.back()) ++result_.finished;
         const std::string violation = world.violation();
         if (!violation.empty()) end(SearchVerdict::broken, violation, place.id);
-        open_.push_back(world);
         return place.id;
     }
 
-    void expand(const W& world) {
-        const Id id = expanded_++;
+    // Most of the time of a search is the wait for memory. So the steps of several states are made
+    // first, and what is needed of the table is loaded for all of them.
+    void expand_some(W world) {
+        constexpr Id some = 16;
+        const Id from = expanded_;
+        const auto to = static_cast<Id>(std::min<std::size_t>(known_.size(), from + some));
+        steps_.clear();
+        std::array<std::size_t, some> ends{};
+        for (Id id = from; id < to; ++id) {
+            world.unpack(known_.at(id));
+            add_steps(world);
+            ends[id - from] = steps_.size();
+        }
+        for (const Step& step : steps_) known_.prefetch_state(step.hash);
+        std::size_t begin = 0;
+        for (Id id = from; id < to && result_.verdict == SearchVerdict::holds; ++id) {
+            expand(id, std::span(steps_).subspan(begin, ends[id - from] - begin));
+            begin = ends[id - from];
+        }
+        expanded_ = to;
+    }
+
+    void expand(Id id, std::span<const Step> steps) {
         if (id % 4096 == 0 && limits_.go_on && !limits_.go_on(known_.size())) {
             return end(SearchVerdict::interrupted, {}, id);
         }
         if (known_.size() > limits_.states) return end(SearchVerdict::too_many_states, {}, id);
-        ways_of_.push_back(static_cast<std::uint32_t>(ways_.size()));
+        waits_.push_back(!steps.empty() && steps[0].move.what == SearchMove::What::wait);
+        firsts_.push_back(none);
+        for (const Step& step : steps) {
+            const Id to = note(step.world, known_.find_or_add(step.packed, step.hash), id);
+            ++result_.edges;
+            if (&step == steps.data() && !step.move.fault) firsts_.back() = to;
+            if (result_.verdict != SearchVerdict::holds) return;
+        }
+    }
+
+    void add_steps(const W& world) {
         moves_.clear();
         world.moves(moves_);
-        waits_.push_back(!moves_.empty() && moves_.front().what == SearchMove::What::wait);
         for (const SearchMove move : moves_) {
-            W next = world;
-            next.take(move);
-            const Id to = note(next, id, move);
-            ++result_.edges;
-            if (!move.fault) ways_.push_back(to);
-            if (result_.verdict != SearchVerdict::holds) return;
+            Step& step = steps_.emplace_back(Step{move, world, {}});
+            step.world.take(move);
+            step.packed = step.world.packed();
+            step.hash = known_.hash_of(step.packed);
+            known_.prefetch(step.hash);
         }
     }
 
     void end(SearchVerdict verdict, std::string violation, Id at) {
         result_.verdict = verdict;
         result_.violation = std::move(violation);
-        if (!result_.found()) return;
-        for (; at != 0; at = origins_[at].parent) result_.path.push_back(origins_[at].move);
-        std::reverse(result_.path.begin(), result_.path.end());
+        ended_at_ = at;
     }
 
-    void check_liveness() {
-        ways_of_.push_back(static_cast<std::uint32_t>(ways_.size()));
-        const std::vector<bool> finishes = can_finish();
+    /// The path to the state where the search ended: from each state, the first move that leads to
+    /// the next one.
+    void lead_to(W world) {
+        std::vector<Id> states;
+        for (Id at = ended_at_; at != 0; at = parents_[at]) states.push_back(at);
+        for (; !states.empty(); states.pop_back()) {
+            steps_.clear();
+            add_steps(world);
+            const auto step = std::find_if(steps_.begin(), steps_.end(), [&](const Step& one) {
+                return known_.find_or_add(one.packed, one.hash).id == states.back();
+            });
+            WIREPROOF_CHECK(step != steps_.end());
+            result_.path.push_back(step->move);
+            world = step->world;
+        }
+    }
+
+    void check_liveness(const W& first) {
+        known_.rest();
+        const Id circle = walk_home();
+        if (circle == none) return;
+        const Ways ways = all_ways(first);
+        const std::vector<bool> finishes = can_finish(ways);
         for (Id id = 0; id < finishes.size(); ++id) {
             if (finishes[id]) continue;
             if (result_.stuck++ > 0) continue;
             end(SearchVerdict::stuck,
-                ways_of_[id] == ways_of_[id + 1]
+                ways.begin[id] == ways.begin[id + 1]
                     ? "nothing more will happen, and not all is done"
                     : "whatever happens from here on, this never finishes",
                 id);
         }
-        if (result_.verdict == SearchVerdict::holds) walk_home();
+        if (result_.stuck > 0) return;
+        end(SearchVerdict::in_circles, "from here on a run without faults goes in circles", circle);
+    }
+
+    /// The states to which each state leads without a fault.
+    struct Ways {
+        std::vector<Id> to;
+        std::vector<std::size_t> begin;  // by state, and the end of the last one
+    };
+
+    Ways all_ways(W world) {
+        Ways ways;
+        const auto states = static_cast<Id>(known_.size());
+        for (Id id = 0; id < states; ++id) {
+            ways.begin.push_back(ways.to.size());
+            world.unpack(known_.at(id));
+            steps_.clear();
+            add_steps(world);
+            for (const Step& step : steps_) {
+                if (step.move.fault) break;  // all that follow are faults, too
+                ways.to.push_back(known_.find_or_add(step.packed, step.hash).id);
+            }
+        }
+        ways.begin.push_back(ways.to.size());
+        return ways;
     }
 
     /// Goes backwards from the states in which everything is done, along moves without faults.
-    std::vector<bool> can_finish() {
+    std::vector<bool> can_finish(const Ways& ways) const {
         const auto states = static_cast<Id>(known_.size());
-        std::vector<std::uint32_t> sources_of(states + 1, 0);
-        for (const Id to : ways_) ++sources_of[to + 1];
+        std::vector<std::size_t> sources_of(states + 1, 0);
+        for (const Id to : ways.to) ++sources_of[to + 1];
         for (Id id = 0; id < states; ++id) sources_of[id + 1] += sources_of[id];
-        std::vector<Id> sources(ways_.size());
-        std::vector<std::uint32_t> filled(sources_of.begin(), sources_of.end() - 1);
+        std::vector<Id> sources(ways.to.size());
+        std::vector<std::size_t> filled(sources_of.begin(), sources_of.end() - 1);
         for (Id from = 0; from < states; ++from) {
-            for (auto i = ways_of_[from]; i < ways_of_[from + 1]; ++i) {
-                sources[filled[ways_[i]]++] = from;
+            for (auto i = ways.begin[from]; i < ways.begin[from + 1]; ++i) {
+                sources[filled[ways.to[i]]++] = from;
             }
         }
         std::vector<bool> finishes = finished_;
@@ -246,7 +333,6 @@ private:
         for (Id id = 0; id < states; ++id) {
             if (finishes[id]) open.push_back(id);
         }
-        result_.finished = open.size();
         while (!open.empty()) {
             const Id to = open.back();
             open.pop_back();
@@ -259,22 +345,20 @@ private:
         return finishes;
     }
 
-    // Takes the first move of every state. A run must not come back to a state before everything is
-    // done.
-    void walk_home() {
+    /// Takes the first move of every state. Returns a state that does not finish in this way,
+    /// because it comes back to itself or because only a fault leads on; none: all finish.
+    Id walk_home() {
         std::vector<Rest> rests(known_.size());
         std::vector<Id> path;
         for (Id id = 0; id < rests.size(); ++id) {
             path.clear();
             Id at = id;
-            for (; rests[at].moves == unknown && !finished_[at]; at = ways_[ways_of_[at]]) {
+            for (; rests[at].moves == unknown && !finished_[at]; at = firsts_[at]) {
+                if (firsts_[at] == none) return at;
                 rests[at].moves = walking;
                 path.push_back(at);
             }
-            if (rests[at].moves == walking) {
-                return end(SearchVerdict::in_circles,
-                           "from here on a run without faults goes in circles", at);
-            }
+            if (rests[at].moves == walking) return at;
             Rest rest = rests[at];
             if (finished_[at]) rest.moves = 0;
             while (!path.empty()) {
@@ -286,16 +370,15 @@ private:
                 result_.waits_to_finish = std::max(result_.waits_to_finish, rest.waits);
             }
         }
+        return none;
     }
 
     // Continues a path with the first moves of its states, until a state repeats.
     void go_on_for_ever(W world) {
         for (const SearchMove move : result_.path) world.take(move);
-        FingerprintTable met;
+        StateTable met = table_for(world);
         while (true) {
-            Fingerprint sink;
-            world.fingerprint(sink);
-            const auto place = met.find_or_add(sink.value());
+            const auto place = met.find_or_add(world.packed());
             moves_.clear();
             world.moves(moves_);
             if (!place.is_new) {
@@ -313,15 +396,15 @@ private:
 
     SearchLimits limits_;
     SearchResult result_;
-    FingerprintTable known_;
-    std::deque<W> open_;
-    Id expanded_ = 0;
+    StateTable known_;
+    Id expanded_ = 0;  // states
+    Id ended_at_ = 0;
     std::vector<SearchMove> moves_;
-    std::vector<Origin> origins_;
+    std::vector<Step> steps_;
+    std::deque<Id> parents_;  // by state; deques, because they grow without a copy
+    std::deque<Id> firsts_;   // by state: where its first move leads, if that is no fault
     std::vector<bool> finished_;
-    std::vector<bool> waits_;             // by state: its first move is a wait
-    std::vector<Id> ways_;                // states to which the states lead without a fault
-    std::vector<std::uint32_t> ways_of_;  // by state: index of its first entry in ways_
+    std::vector<bool> waits_;  // by state: its first move is a wait
 };
 
 }  // namespace wireproof::lab

@@ -14,6 +14,12 @@ namespace wireproof::lab {
 /// Bytes of the longest frame of an engine with its configuration for searches.
 inline constexpr std::size_t search_frame_max = 512;
 
+/// The adapter can set the labels of a frame aside.
+template <class Adapter>
+inline constexpr bool has_labels = requires(std::vector<std::byte>& frame) {
+    Adapter::set_labels_aside(frame);
+};
+
 template <class Adapter>
 class LinkEnd {
 public:
@@ -37,21 +43,44 @@ public:
     const char* violation() const { return violation_; }
     static const char* contradiction(const LinkEnd& a, const LinkEnd& b);
     static bool agree(const LinkEnd& a, const LinkEnd& b);
-    Fingerprint::Value fingerprint() const;
+    Fingerprint::Value fingerprint() const {
+        Fingerprint sink;
+        engine_.fingerprint(now_, sink);
+        return with_user(sink);
+    }
     FrameInfo describe(ConstBytes frame) const;
     static std::string news(const LinkEnd& before, const LinkEnd& after);
+
+    // A LabelledEnd, if the adapter knows the labels.
+    Labels labels() const requires has_labels<Adapter> { return Adapter::labels(engine_); }
+    Fingerprint::Value fingerprint_without_labels() const requires has_labels<Adapter> {
+        Fingerprint sink;
+        Adapter::fingerprint_without_labels(engine_, now_, sink);
+        return with_user(sink);
+    }
+    static Labels set_labels_aside(std::vector<std::byte>& frame) requires has_labels<Adapter> {
+        return Adapter::set_labels_aside(frame);
+    }
+    std::uint32_t label_count() const requires has_labels<Adapter> { return shared_->label_count; }
 
 private:
     struct Shared {
         LinkTask task;
         LinkTampering<Engine> tampering;
         bool may_lose = false;  // messages, when the link goes down
+        std::uint32_t label_count = 0;
     };
 
     static bool may_flush(const Config& config) {
         if constexpr (requires { Adapter::may_flush(config); }) return Adapter::may_flush(config);
         return false;
     }
+
+    static std::uint32_t label_count_of(const Config& config) {
+        if constexpr (has_labels<Adapter>) return Adapter::label_count(config);
+        return 0;
+    }
+    Fingerprint::Value with_user(Fingerprint& sink) const;
 
     LinkEnd(Engine engine, std::size_t side, std::shared_ptr<const Shared> shared)
         : engine_(std::move(engine)),
@@ -88,8 +117,8 @@ template <class Adapter>
 std::array<LinkEnd<Adapter>, 2> LinkEnd<Adapter>::both(const Config& config, const LinkTask& task,
                                                        LinkTampering<Engine> tampering) {
     WIREPROOF_CHECK(task.messages <= LinkTask::messages_max);
-    const auto shared =
-        std::make_shared<const Shared>(Shared{task, std::move(tampering), may_flush(config)});
+    const auto shared = std::make_shared<const Shared>(
+        Shared{task, std::move(tampering), may_flush(config), label_count_of(config)});
     std::array ends{LinkEnd(Engine(Adapter::of_end(config, 1)), 0, shared),
                     LinkEnd(Engine(Adapter::of_end(config, 2)), 1, shared)};
     if (task.start_up) return ends;
@@ -201,9 +230,7 @@ bool LinkEnd<Adapter>::agree(const LinkEnd& a, const LinkEnd& b) {
 }
 
 template <class Adapter>
-Fingerprint::Value LinkEnd<Adapter>::fingerprint() const {
-    Fingerprint sink;
-    engine_.fingerprint(now_, sink);
+Fingerprint::Value LinkEnd<Adapter>::with_user(Fingerprint& sink) const {
     sink.add(side_);
     sink.add(submitted_);
     sink.add(delivered_);

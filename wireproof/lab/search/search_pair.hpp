@@ -4,239 +4,17 @@
 // No time passes while frames move. Each end has its own clock, which moves only when one of its
 // timers expires, to the deadline of that timer. So states that differ only in their age are one
 // state.
-//
-// The search computes only once what an end does in a state, and not again for each world with this
-// state, because equal fingerprints mean equal futures. doubt() checks this.
 #pragma once
 
 #include <array>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "wireproof/core/engine.hpp"
-#include "wireproof/lab/search/search.hpp"
-#include "wireproof/lab/search/search_setting.hpp"
+#include "wireproof/lab/search/search_ends.hpp"
 #include "wireproof/lab/search/search_story.hpp"
 
 namespace wireproof::lab {
-
-/// An engine and its user, as a value. A copy is the same end in another world.
-template <class End>
-concept SearchEnd = std::copyable<End> &&
-    requires(End end, const End& still, const std::vector<std::byte>& frame, ConstBytes bytes) {
-    // Submits all messages for which the engine has room, or only the next message.
-    { end.offer_all() } -> std::same_as<void>;
-    { still.can_offer() } -> std::same_as<bool>;
-    { end.offer() } -> std::same_as<void>;
-    // Nothing if there is nothing to send. An empty frame is lost at once.
-    { end.transmit() } -> std::same_as<std::optional<std::vector<std::byte>>>;
-    { end.receive(frame, bool()) } -> std::same_as<RxVerdict>;
-    { still.deadline() } -> std::same_as<Instant>;
-    { still.now() } -> std::same_as<Instant>;
-    { end.wait() } -> std::same_as<void>;
-    // This end's part is done: it submitted all messages, and all are acknowledged.
-    { still.done() } -> std::same_as<bool>;
-    { still.replays() } -> std::same_as<std::uint64_t>;
-    // The first promise that this end broke, or that both ends broke, judged by their states.
-    { still.violation() } -> std::same_as<const char*>;
-    { End::contradiction(still, still) } -> std::same_as<const char*>;
-    // Each end received all messages that the other submitted.
-    { End::agree(still, still) } -> std::same_as<bool>;
-    { still.fingerprint() } -> std::same_as<Fingerprint::Value>;
-    { still.describe(bytes) } -> std::same_as<FrameInfo>;
-    // What the end delivered to its user between two states.
-    { End::news(still, still) } -> std::same_as<std::string>;
-};
-
-/// Every state in which an end was, by number, and what the end does in it.
-template <SearchEnd End>
-class SearchEnds {
-public:
-    using Id = FingerprintTable::Id;
-    using Frame = std::vector<std::byte>;
-    static constexpr Id none = 0xFFFFFFFF;
-
-    struct Left {
-        Id end = none;  // none: there was nothing to send
-        Id frame = none;
-    };
-    struct Arrival {
-        Id end = none;
-        RxVerdict verdict = RxVerdict::control;
-    };
-
-    SearchEnds(const SearchSetting& setting, const std::array<End, 2>& first) : setting_(setting) {
-        WIREPROOF_CHECK(setting.in_flight >= 1 &&
-                        setting.in_flight <= SearchSetting::in_flight_max);
-        WIREPROOF_CHECK(!setting.replays_per_fault || setting.faults);
-        for (std::size_t i = 0; i < 2; ++i) first_[i] = add(first[i]);
-    }
-
-    const SearchSetting& setting() const { return setting_; }
-    std::size_t size() const { return known_.size(); }
-    Id first(std::size_t end) const { return first_[end]; }
-
-    const End& state(Id id) const { return *entries_[id].state; }
-    bool done(Id id) const { return entries_[id].done; }
-    bool has_timer(Id id) const { return entries_[id].has_timer; }
-    bool timer_due(Id id) const { return entries_[id].timer_due; }
-    bool can_offer(Id id) const { return entries_[id].can_offer; }
-    FrameInfo info(Id frame) const { return entries_.front().state->describe(frames_[frame]); }
-
-    Left leave(Id id) {
-        if (!entries_[id].leave_known) {
-            Left left;
-            End end = *entries_[id].state;
-            if (const auto frame = end.transmit()) left = {add(std::move(end)), number_of(*frame)};
-            entries_[id].left = left;
-            entries_[id].leave_known = true;
-        }
-        return entries_[id].left;
-    }
-
-    Arrival arrive(Id id, Id frame, bool damaged) {
-        const std::uint32_t key = frame * 2 + (damaged ? 1 : 0);
-        for (const auto& [known, arrival] : entries_[id].arrivals) {
-            if (known == key) return arrival;
-        }
-        End end = *entries_[id].state;
-        const RxVerdict verdict = end.receive(frames_[frame], damaged);
-        const Arrival arrival{add(std::move(end)), verdict};
-        entries_[id].arrivals.emplace_back(key, arrival);
-        return arrival;
-    }
-
-    Id wait(Id id) {
-        if (entries_[id].waited == none) {
-            End end = *entries_[id].state;
-            end.wait();
-            const Id next = add(std::move(end));
-            entries_[id].waited = next;
-        }
-        return entries_[id].waited;
-    }
-
-    Id offer(Id id) {
-        if (entries_[id].offered == none) {
-            End end = *entries_[id].state;
-            end.offer();
-            const Id next = add(std::move(end));
-            entries_[id].offered = next;
-        }
-        return entries_[id].offered;
-    }
-
-    /// Compares all states that were met more than once: each must act like the first one.
-    SearchDoubts doubt() const {
-        SearchDoubts doubts;
-        for (const Entry& entry : entries_) {
-            for (const End& twin : entry.twins) {
-                ++doubts.compared;
-                if (!same_future(entry, twin)) ++doubts.differing;
-            }
-        }
-        return doubts;
-    }
-
-private:
-    static constexpr std::size_t twins_max = 2;
-
-    struct Entry {
-        std::unique_ptr<const End> state;
-        bool done = false;
-        bool has_timer = false;
-        bool timer_due = false;
-        bool can_offer = false;
-        bool leave_known = false;
-        Left left{};
-        Id waited = none;
-        Id offered = none;
-        std::vector<std::pair<std::uint32_t, Arrival>> arrivals{};
-        std::vector<End> twins{};
-    };
-
-    // Users that do not hesitate submit their messages at once.
-    void settle(End& end) const {
-        if (!setting_.users_hesitate) end.offer_all();
-    }
-
-    Fingerprint::Value fingerprint(const End& end) const {
-        const Fingerprint::Value value = end.fingerprint();
-        if (!setting_.replays_per_fault) return value;
-        Fingerprint sink;
-        sink.add(value.high);
-        sink.add(value.low);
-        sink.add(end.replays());
-        return sink.value();
-    }
-
-    Id add(End end) {
-        settle(end);
-        const auto place = known_.find_or_add(fingerprint(end));
-        if (!place.is_new) {
-            auto& twins = entries_[place.id].twins;
-            if (setting_.doubt && twins.size() < twins_max) twins.push_back(std::move(end));
-            return place.id;
-        }
-        Entry entry;
-        const Instant deadline = end.deadline();
-        entry.has_timer = deadline != never;
-        entry.timer_due = deadline <= end.now();
-        entry.done = end.done();
-        entry.can_offer = setting_.users_hesitate && end.can_offer();
-        entry.state = std::make_unique<const End>(std::move(end));
-        entries_.push_back(std::move(entry));
-        return place.id;
-    }
-
-    bool same_future(const Entry& entry, const End& twin) const {
-        const End& state = *entry.state;
-        const auto left = [](const End& end) {
-            return end.deadline() == never ? Duration(-1) : end.deadline() - end.now();
-        };
-        const auto leads_to = [this](End& end, Id id) {
-            settle(end);
-            return fingerprint(end) == known_.value(id);
-        };
-        if (left(twin) != left(state) || twin.done() != state.done()) return false;
-        if (setting_.users_hesitate && twin.can_offer() != state.can_offer()) return false;
-        if (entry.leave_known) {
-            End end = twin;
-            const auto frame = end.transmit();
-            if (frame.has_value() != (entry.left.end != none)) return false;
-            if (frame && *frame != frames_[entry.left.frame]) return false;
-            if (frame && !leads_to(end, entry.left.end)) return false;
-        }
-        for (const auto& [key, arrival] : entry.arrivals) {
-            End end = twin;
-            if (end.receive(frames_[key / 2], key % 2 == 1) != arrival.verdict) return false;
-            if (!leads_to(end, arrival.end)) return false;
-        }
-        if (entry.waited != none) {
-            End end = twin;
-            end.wait();
-            if (!leads_to(end, entry.waited)) return false;
-        }
-        return true;
-    }
-
-    Id number_of(const Frame& frame) {
-        Fingerprint sink;
-        sink.add_bytes(frame);
-        const auto place = frame_numbers_.find_or_add(sink.value());
-        if (place.is_new) frames_.push_back(frame);
-        return place.id;
-    }
-
-    SearchSetting setting_;
-    FingerprintTable known_;
-    std::vector<Entry> entries_;
-    std::vector<Frame> frames_;
-    FingerprintTable frame_numbers_;
-    std::array<Id, 2> first_{};
-};
 
 /// Two of these ends and the frames in flight between them.
 template <SearchEnd End>
@@ -250,6 +28,7 @@ public:
     explicit PairWorld(Ends& ends) : ends_(&ends), at_{ends.first(0), ends.first(1)} {}
 
     Id at(std::size_t end) const { return at_[end]; }
+    std::size_t in_flight(std::size_t from) const { return roads_[from].size; }
     Id on_its_way(std::size_t from, std::size_t place) const { return roads_[from].frames[place]; }
 
     // No frame may be left to send: an exchange that goes on forever after the last message does
@@ -275,12 +54,66 @@ public:
         return {};
     }
 
-    void fingerprint(Fingerprint& sink) const {
+    // Places on a road without a frame come last.
+    PackedState packed() const {
+        PackedState packed;
         for (std::size_t i = 0; i < 2; ++i) {
-            sink.add(at_[i] | std::uint64_t{roads_[i].size} << 32);
-            for (std::size_t k = 0; k < roads_[i].size; ++k) sink.add(roads_[i].frames[k]);
+            packed.add(at_[i], 4);
+            for (std::size_t k = 0; k < ends_->setting().in_flight; ++k) {
+                packed.add(k < roads_[i].size ? roads_[i].frames[k] + 1 : 0, 3);
+            }
         }
-        if (ends_->setting().faults) sink.add(faults_);
+        if (ends_->setting().faults) packed.add(faults_, 1);
+        return packed;
+    }
+    void unpack(ConstBytes bytes) {
+        PackedReader reader(bytes);
+        for (std::size_t i = 0; i < 2; ++i) {
+            at_[i] = reader.read(4);
+            roads_[i] = {};
+            for (std::size_t k = 0; k < ends_->setting().in_flight; ++k) {
+                if (const Id frame = reader.read(3); frame > 0) roads_[i].push(frame - 1);
+            }
+        }
+        if (ends_->setting().faults) faults_ = static_cast<std::uint8_t>(reader.read(1));
+    }
+
+    /// States that differ by a shift of labels have the same key: the ends and the frames without
+    /// labels, and how far each label is from the newest one of the end that counted it.
+    PackedState key_of(ConstBytes bytes) const {
+        PairWorld world = *this;
+        world.unpack(bytes);
+        std::array<std::uint32_t, 2> newest{};
+        for (std::size_t i = 0; i < 2; ++i)
+            newest[i] = ends_->labelled_end(world.at_[i]).labels.own;
+        PackedState key;
+        const auto add = [&](std::uint16_t label, std::size_t counted_by) {
+            const std::uint32_t count = ends_->label_count();
+            const bool none = label == Labels::none;
+            key.add(none ? 0 : 1 + (label + count - newest[counted_by]) % count, 2);
+        };
+        for (std::size_t i = 0; i < 2; ++i) {
+            const Labelled& end = ends_->labelled_end(world.at_[i]);
+            key.add(end.kind, 4);
+            add(end.labels.peers, 1 - i);
+            for (std::size_t k = 0; k < ends_->setting().in_flight; ++k) {
+                if (k >= world.roads_[i].size) {
+                    key.add(0, 3);
+                    continue;
+                }
+                const Labelled& frame = ends_->labelled_frame(world.roads_[i].frames[k]);
+                key.add(1 + frame.kind, 3);
+                if (frame.labels == Labels()) continue;
+                add(frame.labels.own, i);
+                add(frame.labels.peers, 1 - i);
+            }
+        }
+        if (ends_->setting().faults) key.add(world.faults_, 1);
+        return key;
+    }
+    bool has_keys() const {
+        const SearchSetting& setting = ends_->setting();
+        return LabelledEnd<End> && setting.shift_labels && !setting.replays_per_fault;
     }
 
     void moves(std::vector<SearchMove>& moves) const {

@@ -28,6 +28,9 @@ struct SearchSetting {
     bool users_hesitate = false;
     /// Replays that one fault may cause. More of them break a promise.
     std::optional<std::uint32_t> replays_per_fault = {};
+    /// States that differ only by a shift of labels (search_labels.hpp) are one state. Not
+    /// together with a limit of replays.
+    bool shift_labels = true;
     /// Keep the states that doubt() compares.
     bool doubt = false;
 };
@@ -45,6 +48,8 @@ constexpr SearchSetting possible(SearchSetting setting, bool may_lose) {
 struct SearchDoubts {
     std::size_t compared = 0;
     std::size_t differing = 0;  // states with equal fingerprints that act differently
+    std::size_t shifts_compared = 0;
+    std::size_t shifts_differing = 0;  // shifted states that act differently
 };
 
 }  // namespace wireproof::lab

@@ -40,7 +40,12 @@ struct Walker {
     void take(SearchMove move) { at = ways()[move.place].to; }
     bool finished() const { return at == map->goal; }
     std::string violation() const { return at == map->forbidden ? "forbidden" : ""; }
-    void fingerprint(Fingerprint& sink) const { sink.add(at); }
+    PackedState packed() const {
+        PackedState packed;
+        packed.add(at, 4);
+        return packed;
+    }
+    void unpack(ConstBytes bytes) { at = PackedReader(bytes).read(4); }
 };
 static_assert(SearchWorld<Walker>);
 
@@ -88,6 +93,35 @@ TEST(Search, FindsADeadEnd) {
     EXPECT_EQ(result.stuck, 2U);
     EXPECT_EQ(places(map, result), (Places{1, 2}));
     EXPECT_EQ(result.circle, 2U) << "nothing is repeated";
+}
+
+TEST(Search, FindsAStateWhoseOnlyMoveIsAFault) {
+    const Map map{{{0, {{9}, {1, true}}}, {1, {{9, true}}}}};
+    const SearchResult result = search(map);
+    EXPECT_EQ(result.verdict, SearchVerdict::stuck);
+    EXPECT_EQ(result.violation, "nothing more will happen, and not all is done");
+    EXPECT_EQ(places(map, result), (Places{1}));
+}
+
+// More states than are expanded at once, and than the table holds before it grows. A way back from
+// each of them shows that the shortest path is found.
+TEST(Search, FindsTheShortestWayAmongManyStates) {
+    Map map;
+    for (std::uint32_t i = 100; i < 20'100; ++i) map.ways[i] = {{i + 1}, {100 + (i * 7) % 20'000}};
+    map.ways[0] = {{100}};
+    map.ways[20'100] = {{9}};
+    map.forbidden = 17'000;
+    const SearchResult result = search(map);
+    EXPECT_EQ(result.verdict, SearchVerdict::broken);
+    std::map<std::uint32_t, std::size_t> steps{{0, 0}};
+    std::vector<std::uint32_t> open{0};
+    for (std::size_t k = 0; k < open.size(); ++k) {
+        for (const Way way : map.ways[open[k]]) {
+            if (steps.try_emplace(way.to, steps[open[k]] + 1).second) open.push_back(way.to);
+        }
+    }
+    EXPECT_EQ(result.path.size(), steps[17'000]);
+    EXPECT_EQ(places(map, result).back(), 17'000U);
 }
 
 TEST(Search, FindsALivelockThatOnlyAFaultLeadsOutOf) {
