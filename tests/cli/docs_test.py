@@ -90,6 +90,31 @@ class TheTableOfSearchesHasTheStatesThatAreFound(Case):
                                  ("holds", window, modulus, states))
 
 
+class TheLargeSearchesAreCommandLines(Case):
+    def test_each_row(self):
+        """`./test` has no time for most of them: here they begin, and give up."""
+        rows = re.findall(r"^\| `([^`|]+)` \| (any number|\d+) \| ([\d ]+) \| [\d.]+ \| [\d.]+ GB \|$",
+                          page("search.md"), re.M)
+        self.assertGreater(len(rows), 8)
+        for command, faults, states in rows:
+            with self.subTest(command):
+                ended = self.run_command("search", "--json", *without_states(command.split()), "--states", "5000")
+                self.assertEqual(ended.code, 1)
+                found = one_object(ended)
+                self.assertEqual((found["verdict"], found["faults"]),
+                                 ("too_many_states", None if faults == "any number" else int(faults)))
+                options = command.split()
+                given = int(options[options.index("--states") + 1]) if "--states" in options else 20_000_000
+                self.assertLessEqual(number(states), given)
+
+
+def without_states(options):
+    if "--states" not in options:
+        return options
+    place = options.index("--states")
+    return options[:place] + options[place + 2:]
+
+
 def without(options, others):
     """Returns the options, each with its value, without those in `others`."""
     kept = options[:1]

@@ -1,7 +1,9 @@
 // Searches of the links with windows of 3 and 4: millions of states. The searches of SP AM are
-// smaller (am_search_test.cpp).
+// smaller (am_search_test.cpp). docs/search.md lists larger ones, which only the command does.
 #include "tests/exhaustive/search_report.hpp"
 
+#include "wireproof/lab/engines/cxl.hpp"
+#include "wireproof/lab/engines/flit.hpp"
 #include "wireproof/lab/search/search_link.hpp"
 
 namespace wireproof::lab {
@@ -46,6 +48,35 @@ TEST(UeSearch, IsSafeAndLiveThroughFlushesBothWays) {
     config.replay_ct_max = 1;
     UeSearch search(config, {.messages = 3, .both_ways = true}, {.faults = 4});
     expect_holds("UE, flushes after 1 replay both ways, window 2 of 4, 4 faults", search);
+}
+
+flit::Config flit_config(std::size_t rule) {
+    flit::Config config = FlitAdapter::search_config(3, FlitAdapter::smallest_modulus(3));
+    FlitAdapter::set_rule(config, rule);
+    return config;
+}
+
+// FLIT-19, FLIT-22, FLIT-23, FLIT-24, UCIE-10: numbers pass the wrap once.
+TEST(FlitSearch, IsSafeAndLiveWithWindowThreeWhateverIsSpoilt) {
+    FlitSearch standard(flit_config(0), {.messages = 8}, {});
+    expect_holds("flit, window 3 of 7, any faults", standard);
+    FlitSearch ucie(flit_config(2), {.messages = 8}, {});
+    expect_holds("ucie, window 3 of 7, any faults", ucie);
+    FlitSearch selective(flit_config(1), {.messages = 8}, {.faults = 5});
+    expect_holds("flit selective, window 3 of 7, 5 faults", selective);
+}
+
+// CXL-5, CXL-6, CXL-7, CXL-9, CXL-20
+TEST(CxlSearch, IsSafeAndLiveWithWindowThreeAndFiveFaults) {
+    CxlSearch search(CxlAdapter::search_config(3, 5), {.messages = 9}, {.faults = 5});
+    expect_holds("CXL, window 3 of 5, 5 faults", search);
+}
+
+// A TIMEOUT comes only when nothing else can happen. Then the states are few enough for any number
+// of spoilt frames, and so for any number of trainings.
+TEST(CxlSearch, IsSafeAndLiveWhateverIsSpoilt) {
+    CxlSearch search(CxlAdapter::search_config(2, 4), {.messages = 7}, {.early_timers = false});
+    expect_holds("CXL, window 2 of 4, any damage", search);
 }
 
 }  // namespace

@@ -31,6 +31,16 @@ inline constexpr std::array<std::pair<const char*, const char*>, 9> documented_s
     {"RC, one retry, 4 faults", "RC: Send, Atomic, Read; one retry, then all ends in error"},
 }};
 
+/// The same for searches that the command can do, too: the text of the row is a command line.
+inline constexpr std::array<std::pair<const char*, const char*>, 5> documented_commands = {{
+    {"flit, window 3 of 7, any faults", "flit --window 3 --messages 8"},
+    {"ucie, window 3 of 7, any faults", "flit --rule ucie --window 3 --messages 8"},
+    {"flit selective, window 3 of 7, 5 faults",
+     "flit --rule selective --window 3 --messages 8 --faults 5"},
+    {"CXL, window 3 of 5, 5 faults", "cxl-llr --window 3 --messages 9 --faults 5"},
+    {"CXL, window 2 of 4, any damage", "cxl-llr --messages 7 --any-faults --no-early-timers"},
+}};
+
 inline void expect_documented(const std::string& what, std::size_t states) {
     const auto expect = [states](const std::string& pattern) {
         docs::Document("search.md").expect_figures(pattern, {static_cast<double>(states)});
@@ -38,6 +48,11 @@ inline void expect_documented(const std::string& what, std::size_t states) {
     for (const auto& [name, row] : documented_searches) {
         if (what != name) continue;
         expect("\\| " + std::string(row) + " \\| [a-z0-9 ]+ \\| \\d \\| ([\\d ]+) \\| ");
+    }
+    for (const auto& [name, row] : documented_commands) {
+        if (what != name) continue;
+        expect("\\| `" + std::string(row) +
+               "` \\| [a-z0-9 ]+ \\| ([\\d ]+) \\| [\\d.]+ \\| [\\d.]+ GB \\|");
     }
     if (what == "UC, mode off") expect("`uc_drop_behind` is refuted in (\\d+) states");
 }
