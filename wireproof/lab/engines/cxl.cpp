@@ -76,9 +76,9 @@ CxlEnd build_end(const RetrySettings& s, const RetryLink& link, const RetryMemor
         16 * (s.loop / cxl::flit_size + config.timeout + config.modulus));
     const std::size_t flits = flits_of_message(s);
     const std::size_t share = (s.payload + flits - 1) / flits;
-    // The numbers of both ends, and the place in the row of acknowledgements, come back after this.
-    const std::uint64_t period =
-        std::uint64_t{config.modulus} * config.ack_threshold * cxl::acks_of_ak;
+    // The place in the row of acknowledgements comes back after this, and the numbers of both ends
+    // after so many times.
+    const std::uint64_t period = std::uint64_t{config.ack_threshold} * cxl::acks_of_ak;
     return {cxl::Link(config), ConstBytes(memory.source).first(share), period};
 }
 

@@ -25,7 +25,7 @@ struct UeEnd {
 
     ue::Link engine;
     ConstBytes payload;
-    std::uint64_t steps = 64;
+    std::uint64_t steps;
 
     void feed() {
         if (engine.transmitter().waiting() == 0 && engine.has_room()) (void)engine.submit(payload);
@@ -50,10 +50,18 @@ std::size_t frame_of(std::uint32_t payload) {
     return ue::preamble_size + ue::Config().mac_size(payload);
 }
 
-// The state of a link repeats when its numbers do. So the circle is not larger than the window
-// needs: no other behaviour depends on it.
-std::uint32_t circle_for(std::uint32_t window) {
-    return std::max(4096U, std::bit_ceil(2 * window));
+// The state of a link repeats when its numbers and the row of its ACKs do. So the circle is not
+// larger than the window needs, and has a whole number of steps, of which each has a whole number
+// of ACKs. No other behaviour depends on it.
+struct Circle {
+    std::uint32_t modulus;
+    std::uint32_t step;
+};
+Circle circle_for(std::uint32_t window, std::uint32_t ack_every) {
+    const auto round_up = [](std::uint32_t n, std::uint32_t to) { return (n + to - 1) / to * to; };
+    const std::uint32_t least = std::max(1024U, 2 * window);
+    const std::uint32_t step = round_up(std::max(64U, least / 64), 2 * ack_every);  // even
+    return {std::min(round_up(least, step), ue::Config::numbers), step};
 }
 
 // A sweep counts the wait of a CtlOS for its slot as a part of the loop. So only the distance of
@@ -63,7 +71,8 @@ UeEnd build_end(const RetrySettings& s, const RetryLink& link, const RetryMemory
     ue::Config config;
     config.payload_max = s.payload;
     config.byte_time = line_time(1);
-    config.modulus = circle_for(link.buffer);
+    const Circle circle = circle_for(link.buffer, link.ack_every);
+    config.modulus = circle.modulus;
     config.first_number = config.modulus - 16;
     config.outstanding_seq_max = link.buffer;
     config.outstanding_data_max = std::uint64_t{1} << 62;
@@ -75,7 +84,7 @@ UeEnd build_end(const RetrySettings& s, const RetryLink& link, const RetryMemory
     config.ctl_spacing = 0;
     config.ack_spacing = link.ack_every > 1 ? static_cast<std::uint32_t>(link.ack_every * unit) : 0;
     config.init_every = line_time(8 * (s.loop + unit));
-    return {ue::Link(config), memory.source, config.modulus / 64};
+    return {ue::Link(config), memory.source, circle.step};
 }
 
 }  // namespace

@@ -35,6 +35,12 @@ enum class RetryCount : std::uint8_t {
     count_
 };
 
+/// By direction: forward, back.
+inline constexpr std::array<RetryCount, 2> frames_of = {RetryCount::frames_forward,
+                                                        RetryCount::frames_back};
+inline constexpr std::array<RetryCount, 2> bytes_of = {RetryCount::bytes_forward,
+                                                       RetryCount::bytes_back};
+
 template <class Word>
 class CountsOf {
 public:

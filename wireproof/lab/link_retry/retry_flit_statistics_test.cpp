@@ -16,18 +16,6 @@ RetrySettings flits(std::string_view sweep, std::uint64_t loop) {
     return settings;
 }
 
-// The bit error rate at which flits are bad with this probability after their correction.
-RetrySettings with_flit_error(RetrySettings settings, double p) {
-    double low = 1e-9;
-    double high = 1e-2;
-    for (int i = 0; i < 200; ++i) {
-        settings.bit_error = std::sqrt(low * high);
-        const double error = foreseen_point(settings).value().unit_error;
-        (error < p ? low : high) = settings.bit_error;
-    }
-    return settings;
-}
-
 struct Loop {
     std::uint64_t bytes;
     double flits;  // rounded up

@@ -1,6 +1,8 @@
-// A world with its faults and totals, and the jump: while the error-free states repeat, the run
-// does not simulate the world up to the next error. It replaces the world by an earlier state of it
-// that is equal. The totals (128 bits) and the random draws are the same as without a jump.
+// A world with its faults and totals, and the jump: as long as the run knows what follows from a
+// state of the world, it does not simulate the world. It replaces the world by an earlier state of
+// it that is equal. The run knows what follows if it has simulated it before: the time without
+// errors, and each failure, by the frame that is bad. The totals (128 bits) and the random draws
+// are the same as without a jump.
 #pragma once
 
 #include "wireproof/lab/link_retry/retry_regime.hpp"
@@ -34,23 +36,14 @@ public:
         while (total_accepted() < accepted) {
             const Wide left = accepted - total_accepted();
             const std::uint64_t here = world_.accepted();
-            if (!config_.jumps || !far_from_errors()) {
-                last_ = nowhere;
-                const std::uint64_t few = config_.jumps ? stride_ : units_a_pulse;
-                if (!live(here + static_cast<std::uint64_t>(std::min<Wide>(left, few))))
-                    return false;
+            const std::uint64_t grid = config_.jumps ? stride_ - here % stride_ : units_a_pulse;
+            if (!live(here + static_cast<std::uint64_t>(std::min<Wide>(left, grid)))) return false;
+            if (left < grid || !config_.jumps || !far_from_errors()) {
+                lose_the_way();
                 continue;
             }
-            const std::uint64_t grid = here / stride_ * stride_ + stride_;
-            if (left < grid - here) {
-                last_ = nowhere;
-                if (!live(here + static_cast<std::uint64_t>(left))) return false;
-                continue;
-            }
-            if (!live(grid)) return false;
-            arrive();
             // One unit may have brought several that were stored.
-            if (total_accepted() < accepted) jump(accepted - total_accepted());
+            if (arrive() && total_accepted() < accepted) jump(accepted - total_accepted());
         }
         return true;
     }
@@ -80,10 +73,6 @@ private:
     static constexpr Place nowhere = Regime::nowhere;
     // If most bits are bad, the random draws take more time than the rest of the simulation.
     static constexpr std::uint64_t units_a_pulse = std::uint64_t{1} << 15;
-    static constexpr std::array<RetryCount, 2> frames_of = {RetryCount::frames_forward,
-                                                            RetryCount::frames_back};
-    static constexpr std::array<RetryCount, 2> bytes_of = {RetryCount::bytes_forward,
-                                                           RetryCount::bytes_back};
 
     Wide total_accepted() const { return carried_[RetryCount::accepted] + world_.accepted(); }
     /// Sends pulses by the number of simulated units and also by their time, because the line may
@@ -112,32 +101,58 @@ private:
         return faults_.clean_bits(0) >= bits && faults_.clean_bits(1) >= bits;
     }
 
-    /// The world stands at a place of the grid.
-    void arrive() {
+    /// The world stands on the grid. Returns whether it is at a place; if not, its way from the
+    /// last place goes on.
+    bool arrive() {
         const std::uint64_t forgotten = regime_.forgotten();
         const Place here = regime_.find(world_);
         if (forgotten != regime_.forgotten()) last_ = nowhere;
-        const RetryCounts counts = world_.counts();
+        if (here == nowhere) return false;
         auto latencies = latencies_.take_stretch();
-        if (last_ != nowhere && damaged_ == faults_.damaged()) {
-            regime_.connect(last_, here, {counts - counts_then_, std::move(latencies)});
-        }
-        last_ = here;
-        counts_then_ = counts;
+        if (last_ != nowhere) learn(here, {world_.counts() - counts_then_, std::move(latencies)});
+        stand_at(here);
+        return true;
+    }
+
+    void lose_the_way() {
+        last_ = nowhere;
+        latencies_.take_stretch();
+    }
+
+    void stand_at(Place place) {
+        last_ = place;
+        counts_then_ = world_.counts();
         damaged_ = faults_.damaged();
     }
 
+    /// The world went from the last place to this one. Two bad frames on one way are not worth
+    /// remembering.
+    void learn(Place here, typename Regime::Stretch way) {
+        const std::uint64_t damaged = faults_.damaged() - damaged_;
+        if (damaged == 0) regime_.connect(last_, here, std::move(way));
+        if (damaged != 1) return;
+        typename World::Damage damage = world_.damage();
+        damage.frames_before -= counts_then_[frames_of[damage.direction]];
+        damage.bytes_before -= counts_then_[bytes_of[damage.direction]];
+        regime_.connect(last_, {std::move(way), damage, here});
+    }
+
+    /// Goes on from the last place as long as the next one is known and no pulse is due.
     void jump(Wide left) {
         RetryTotals skipped;
         Place at = last_;
-        while (true) {
+        while (unheard_ < units_a_pulse) {
             const auto* const lap = regime_.lap(at);
             if (lap != nullptr) skip(*lap, repetitions(*lap, left), skipped, left);
-            if (regime_.next(at) == nowhere) break;
-            const auto& between = regime_.between(at);
-            if (repetitions(between, left) == 0) break;
-            skip(between, 1, skipped, left);
-            at = regime_.next(at);
+            const bool clean = regime_.next(at) != nowhere;
+            if (clean && repetitions(regime_.between(at), left) > 0) {
+                skip(regime_.between(at), 1, skipped, left);
+                at = regime_.next(at);
+                continue;
+            }
+            const Place after = fail(at, skipped, left);
+            if (after == nowhere) break;
+            at = after;
         }
         if (skipped[RetryCount::accepted] == 0) return;
         const RetryTotals reached = totals() + skipped;
@@ -145,8 +160,45 @@ private:
         kept_most_ = kept_most();
         world_ = regime_.world(at);
         carried_ = reached - world_.counts().template as<Wide>();
-        last_ = at;
-        counts_then_ = world_.counts();
+        stand_at(at);
+    }
+
+    /// Passes the way on which the next error is the only one. Returns its end; nowhere, and
+    /// nothing is passed, if such a way is not known.
+    Place fail(Place from, RetryTotals& skipped, Wide& left) {
+        for (std::size_t direction = 0; direction < 2; ++direction) {
+            const auto* const way = regime_.failure(from, direction, faults_.clean_bits(direction));
+            if (way == nullptr || left < way->counts[RetryCount::accepted]) continue;
+            if (!meets_only(*way)) continue;
+            skipped += way->counts.template as<Wide>();
+            left -= way->counts[RetryCount::accepted];
+            latencies_.add(way->latencies, 1);
+            unheard_ += stride_;
+            return way->to;
+        }
+        return nowhere;
+    }
+
+    /// Draws the failure of this way. False, and nothing is drawn, if another error is on the way.
+    bool meets_only(const typename Regime::Failure& way) {
+        RetryFaults faults = faults_;
+        const std::size_t bad = way.damage.direction;
+        faults.skip(bad, way.damage.frames_before, way.bits_before());
+        if (!faults.damages(bad, way.damage.length)) return false;
+        std::array<std::uint64_t, 2> frames{};
+        std::array<std::uint64_t, 2> bits{};
+        for (std::size_t direction = 0; direction < 2; ++direction) {
+            frames[direction] = way.counts[frames_of[direction]];
+            bits[direction] = 8 * way.counts[bytes_of[direction]];
+        }
+        frames[bad] -= way.damage.frames_before + 1;
+        bits[bad] -= way.bits_until();
+        for (std::size_t direction = 0; direction < 2; ++direction) {
+            if (bits[direction] > faults.clean_bits(direction)) return false;
+            faults.skip(direction, frames[direction], bits[direction]);
+        }
+        faults_ = std::move(faults);
+        return true;
     }
 
     /// How often the stretch fits before the next error and before the end of the run.

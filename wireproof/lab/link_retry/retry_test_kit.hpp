@@ -15,6 +15,18 @@ inline RetrySettings with_unit_error(RetrySettings settings, double p) {
     return settings;
 }
 
+/// The same for flits, behind their error correction if they have one.
+inline RetrySettings with_flit_error(RetrySettings settings, double p) {
+    double low = 1e-15;
+    double high = 1e-2;
+    for (int i = 0; i < 200; ++i) {
+        settings.bit_error = std::sqrt(low * high);
+        const double error = foreseen_point(settings).value().unit_error;
+        (error < p ? low : high) = settings.bit_error;
+    }
+    return settings;
+}
+
 /// Settings with no bit errors on the way back.
 inline RetrySettings engine(RetryProtocol protocol, std::uint64_t loop) {
     return {.protocol = protocol, .clean_back = true, .loop = loop};

@@ -109,6 +109,15 @@ TEST(RetryUe, JumpsEqualTheLifeTheyJumpOver) {
     }
 }
 
+// An ACK is for 25 frames of 64 bytes.
+TEST(RetryUe, StatesRepeatWhereAnAckIsForManyFrames) {
+    RetrySettings settings = with_unit_error(ue_llr(2'000), 1e-12);
+    settings.payload = 44;
+    const RetryPoint point = run(settings, 20'000'000);
+    EXPECT_EQ(point.link.ack_every, 25U);
+    EXPECT_LT(point.packets() - static_cast<double>(point.jumped), 100'000);
+}
+
 TEST(RetryUe, RefusesWhatCannotWork) {
     const auto refused = [](auto&& change) {
         RetrySettings settings = small(200);

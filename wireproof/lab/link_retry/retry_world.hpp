@@ -38,6 +38,14 @@ public:
 
     enum class Ended : std::uint8_t { reached, late, idle };
 
+    /// A frame that was damaged when it left, and what had left in its direction until then.
+    struct Damage {
+        std::size_t direction = 0;
+        std::size_t length = 0;  // bytes
+        std::uint64_t frames_before = 0;
+        std::uint64_t bytes_before = 0;
+    };
+
     /// Runs until the receiver has taken `accepted` units, counted since the start of counting, or
     /// until the time `until` (in bytes), or until nothing more happens.
     Ended run(std::uint64_t accepted, RetryFaults& faults, RetryLatencies& latencies,
@@ -86,6 +94,8 @@ public:
     Instant now() const { return now_; }
     std::size_t kept_most() const { return kept_most_; }
     const End& end(std::size_t node) const { return ends_[node]; }
+    /// The last one. It says nothing if no frame was damaged.
+    const Damage& damage() const { return damage_; }
 
     /// The counts since the start of counting.
     RetryCounts counts() const {
@@ -189,9 +199,13 @@ private:
     void depart(RetryFaults& faults, bool unit) {
         Frame& frame = lines_[node].depart(now_, unit);
         const std::size_t length = frame.length();
-        counts_[node == 0 ? RetryCount::frames_forward : RetryCount::frames_back] += 1;
-        counts_[node == 0 ? RetryCount::bytes_forward : RetryCount::bytes_back] += length;
         frame.damaged = faults.damages(node, length);
+        if (frame.damaged) {
+            damage_ = {node, length, counts_[frames_of[node]] - base_[frames_of[node]],
+                       counts_[bytes_of[node]] - base_[bytes_of[node]]};
+        }
+        counts_[frames_of[node]] += 1;
+        counts_[bytes_of[node]] += length;
         if (node == 0 && unit) count_unit(frame);
         const bool lost = node == 1 && faults.loses_notices() && End::is_notice(frame.bytes()) &&
                           faults.loses_notice();
@@ -320,6 +334,7 @@ private:
     std::uint64_t accepted_ = 0;
     std::uint64_t wasted_ = 0;  // units since the last accepted one
     std::size_t kept_most_ = 0;
+    Damage damage_;
     std::vector<Instant> left_at_;  // ring, of the units from settled_ on; never: it was taken
 
     Trace* trace_ = nullptr;
