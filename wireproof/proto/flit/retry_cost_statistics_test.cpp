@@ -4,7 +4,9 @@
 
 #include <cmath>
 
-#include "wireproof/proto/flit/line_test_kit.hpp"
+#include "wireproof/base/random.hpp"
+#include "wireproof/core/slot_line_test_kit.hpp"
+#include "wireproof/proto/flit/link.hpp"
 
 namespace wireproof::flit {
 namespace {
@@ -16,33 +18,51 @@ struct Cost {
     Stats receiver;
 };
 
-Cost cost(Config config, double rate, std::size_t one_way = 25, std::uint32_t messages = 60'000) {
-    constexpr int runs = 8;
+struct Line {
+    std::size_t one_way = 25;  // slots
+    std::uint32_t messages = 60'000;
+    int runs = 8;
+};
+
+Cost cost(Config config, double rate, const Line& of = {}) {
     config.starts_up = false;
     config.first_number = config.modulus - 5;
     Cost cost;
     double sum = 0;
     double squares = 0;
-    for (int run = 0; run < runs; ++run) {
-        Line line(config, one_way);
-        line.to_send = {messages, 0};
-        line.message_size = 4;
+    for (int run = 0; run < of.runs; ++run) {
+        SlotLine<Link, flit_max> line(Link{config}, of.one_way, Duration::nanoseconds(2));
+        auto& [sender, receiver] = line.ends;
+        sender.to_send = of.messages;
+        // Each message in a flit of its own.
+        sender.wants = [](const Link& link) { return link.transmitter().waiting() == 0; };
         Random random(1000 + static_cast<std::uint64_t>(run));
-        const bool all = line.run(20 * messages, [&](std::size_t from, const OnLine&) {
-            return from == 0 && random.chance(rate);
-        });
+        const bool all = line.run(
+            20 * of.messages,
+            [&] {
+                return receiver.delivered == of.messages &&
+                       sender.link.transmitter().outstanding() == 0;
+            },
+            [&](std::size_t from, ConstBytes) { return from == 0 && random.chance(rate); });
         EXPECT_TRUE(all);
-        EXPECT_FALSE(line.ends[1].wrong);
+        EXPECT_FALSE(receiver.wrong);
         const double slots =
-            static_cast<double>(line.slots - 2 * one_way) / static_cast<double>(messages);
+            static_cast<double>(line.slots - 2 * of.one_way) / static_cast<double>(of.messages);
         sum += slots;
         squares += slots * slots;
-        cost.sender = line.ends[0].link.stats();
-        cost.receiver = line.ends[1].link.stats();
+        cost.sender = sender.link.stats();
+        cost.receiver = receiver.link.stats();
     }
-    cost.slots = sum / runs;
-    cost.error = std::sqrt((squares / runs - cost.slots * cost.slots) / (runs - 1));
+    cost.slots = sum / of.runs;
+    if (of.runs > 1) {
+        cost.error = std::sqrt((squares / of.runs - cost.slots * cost.slots) / (of.runs - 1));
+    }
     return cost;
+}
+
+/// Without errors, all runs are the same.
+double clean_cost(const Config& config, std::size_t one_way) {
+    return cost(config, 0, {.one_way = one_way, .runs = 1}).slots;
 }
 
 // The model had 1e6 flits, so its own error is about two thirds of the error here.
@@ -63,7 +83,7 @@ TEST(FlitCost, AStandardNakCostsALoopAndOneFlit) {
 
 // FLIT-13, FLIT-14: selective loses above one error in a loop.
 TEST(FlitCost, ASelectiveNakCostsLittleUntilErrorsMeet) {
-    expect_cost(cost(Config::pcie6_selective(), 1e-3, 25, 400'000), 1.0065);
+    expect_cost(cost(Config::pcie6_selective(), 1e-3, {.messages = 400'000}), 1.0065);
     expect_cost(cost(Config::pcie6_selective(), 1e-2), 1.3472);
     const Cost standard = cost(Config::pcie6(), 3e-2);
     const Cost selective = cost(Config::pcie6_selective(), 3e-2);
@@ -80,24 +100,28 @@ TEST(FlitCost, UcieCostsALoop) {
 
 // UCIE-1, UCIE-2: the window is 127.
 TEST(FlitCost, AUcieLineLongerThanItsWindowStalls) {
-    EXPECT_NEAR(cost(Config::ucie_68(), 0, 63).slots, 1, 0.001);
-    EXPECT_NEAR(cost(Config::ucie_68(), 0, 100).slots, 1.575, 0.01);
+    EXPECT_NEAR(clean_cost(Config::ucie_68(), 63), 1, 0.001);
+    EXPECT_NEAR(clean_cost(Config::ucie_68(), 100), 1.575, 0.01);
 }
 
 // FLIT-4: the window is 511.
 TEST(FlitCost, ALineLongerThanTheWindowStallsWithoutErrors) {
-    EXPECT_NEAR(cost(Config::pcie6(), 0, 255).slots, 1, 0.001);
-    EXPECT_NEAR(cost(Config::pcie6(), 0, 511).slots, 2, 0.01);
+    EXPECT_NEAR(clean_cost(Config::pcie6(), 255), 1, 0.001);
+    EXPECT_NEAR(clean_cost(Config::pcie6(), 511), 2, 0.01);
 }
 
 // FLIT-11: at most one replay for each spoilt flit, and none by the timer.
 TEST(FlitCost, RecoveryIsByNakAndOncePerSpoiltFlit) {
     for (const Config& config : {Config::pcie6(), Config::pcie6_selective(), Config::ucie_68()}) {
-        const Cost one = cost(config, 1e-3);
+        const Cost one = cost(config, 1e-3, {.messages = 200'000, .runs = 1});
+        EXPECT_GT(one.receiver.flits_rx_invalid, 150U);
         EXPECT_EQ(one.sender.timeouts, 0U);
         EXPECT_EQ(one.sender.retrain, 0U);
         EXPECT_LE(one.sender.replays, one.receiver.flits_rx_invalid + one.receiver.converted);
-        EXPECT_EQ(one.receiver.naks, one.sender.replays + one.receiver.converted);
+        // A Nak that is repeated because the head of its replay is bad counts once.
+        const std::uint64_t causes = one.sender.replays + one.receiver.converted;
+        EXPECT_LE(one.receiver.naks, causes);
+        EXPECT_GE(one.receiver.naks + 2, causes);
     }
 }
 
