@@ -51,7 +51,8 @@ Measured measure(double p, std::uint32_t timeout, std::uint32_t messages,
     Config config = line_config(timeout);
     config.max_num_phy_reinit = Config::unlimited;
     SlotLine<Link, flit_size> line(Link{config}, one_way, Duration());
-    auto& [a, b] = line.ends;
+    auto& a = line.ends[0];
+    auto& b = line.ends[1];
     line.run(
         20 * one_way + 1000, [] { return false; }, [](std::size_t, ConstBytes) { return false; });
     EXPECT_EQ(a.link.state(), Link::State::up);

@@ -32,7 +32,8 @@ Cost cost(Config config, double rate, const Line& of = {}) {
     double squares = 0;
     for (int run = 0; run < of.runs; ++run) {
         SlotLine<Link, flit_max> line(Link{config}, of.one_way, Duration::nanoseconds(2));
-        auto& [sender, receiver] = line.ends;
+        auto& sender = line.ends[0];
+        auto& receiver = line.ends[1];
         sender.to_send = of.messages;
         // Each message in a flit of its own.
         sender.wants = [](const Link& link) { return link.transmitter().waiting() == 0; };
