@@ -100,6 +100,32 @@ TEST(LinkRetryPage, HasTheExampleOfTheTermForPatientNotices) {
          100 * term(0.03) / ratio(RetryScheme::patient_notice, 0.03)});
 }
 
+TEST(LinkRetryPage, HasTheClosedFormsOverTheErrorRates) {
+    for (int power = 16; power >= 7; --power) {
+        const std::string rate = "1e-" + std::to_string(power);
+        RetrySettings settings{.bit_error = std::stod(rate), .clean_back = true};
+        std::vector<double> ratios;
+        settings.protocol = *retry_protocol("ue-llr");
+        settings.loop = 4'116;
+        for (const std::uint32_t payload : {44U, 1480U, 4096U}) {
+            settings.payload = payload;
+            ratios.push_back(closed(settings).closed_ratio().value());
+        }
+        settings.protocol = *retry_protocol("flit");
+        settings.payload = 235;
+        for (const RetryFec fec : {RetryFec::off, RetryFec::on}) {
+            settings.fec = fec;
+            for (const std::uint64_t loop : {2'000U, 12'800U, 25'600U}) {
+                settings.loop = loop;
+                ratios.push_back(closed(settings).closed_ratio().value());
+            }
+        }
+        std::string row = "\\| `" + rate + "`";
+        for (std::size_t i = 0; i < ratios.size(); ++i) row += " \\| (\\d[\\d.e-]+)\\*?";
+        page().expect_figures(row + " \\|", ratios);
+    }
+}
+
 TEST(LinkRetryPage, SaysWhichProtocolIsBestWhere) {
     const auto etr = [](RetryProtocol protocol, double bit_error) {
         return closed({.protocol = protocol, .bit_error = bit_error}).closed_etr().value();
