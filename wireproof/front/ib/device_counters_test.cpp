@@ -62,8 +62,8 @@ TEST_F(DeviceCounters, TellWhatAQueuePairDid) {
         ASSERT_EQ(a->pair.write(id, a->region->piece(0, 16), b->remote(100)), Status::ok);
         ASSERT_EQ(next(*a).status, WorkStatus::success);
     }
-    a->device.wait({}, milliseconds(1));
-    b->device.wait({}, milliseconds(1));
+    a->device.wait({}, milliseconds(15));
+    b->device.wait({}, milliseconds(15));
     const auto all = shown();
     ASSERT_EQ(all.size(), 2U);
     EXPECT_EQ(all[0].source, wireproof::host::CounterSource::ib_device);
@@ -90,20 +90,27 @@ TEST_F(DeviceCounters, TellWhatAQueuePairDid) {
 
 // No packet moves, so only the wait itself says that something may have changed.
 TEST_F(DeviceCounters, FollowQueuePairsThatComeChangeAndGo) {
-    open();
+    a.emplace(1, 1024, QueuePairOptions());
+    b.emplace(2, 512, QueuePairOptions());
+    a->device.wait({}, milliseconds(15));
+    EXPECT_NE(detail(row_of(shown()[0], a->pair).details, "state"), "RTS");
+    EXPECT_EQ(detail(row_of(shown()[0], a->pair).details, "peer"), "");
+    connect();
+    a->device.wait({}, milliseconds(15));
+    EXPECT_EQ(detail(row_of(shown()[0], a->pair).details, "state"), "RTS");
     auto third = QueuePair::create(a->domain, a->completions, a->completions,
                                    {.transport = Transport::datagram});
     ASSERT_TRUE(third);
-    a->device.wait({}, milliseconds(1));
+    a->device.wait({}, milliseconds(15));
     EXPECT_EQ(total(shown()[0], "device.queue_pairs"), 2U);
     EXPECT_EQ(detail(row_of(shown()[0], *third).details, "transport"), "UD");
     const std::size_t rows = shown()[0].rows.size();
     ASSERT_EQ(a->pair.post_receive(1, a->region->piece(0, 16)), Status::ok);
-    a->device.wait({}, milliseconds(1));
+    a->device.wait({}, milliseconds(15));
     EXPECT_EQ(value(shown()[0], row_of(shown()[0], a->pair), "receives_posted"), 1U);
     const std::string number = std::to_string(third->number());
     third = Result<QueuePair>::failure("");
-    a->device.wait({}, milliseconds(1));
+    a->device.wait({}, milliseconds(15));
     EXPECT_EQ(total(shown()[0], "device.queue_pairs"), 1U);
     const auto left = shown();
     ASSERT_EQ(left[0].rows.size(), rows - 1);
@@ -131,7 +138,7 @@ TEST_F(DeviceCounters, EndWithTheDeviceAndAreNotShownIfTheOptionSaysSo) {
 
 TEST_F(DeviceCounters, OfAParentAreNotWrittenByItsChild) {
     open();
-    a->device.wait({}, milliseconds(1));
+    a->device.wait({}, milliseconds(15));
     const auto updated = shown()[0].updated_ns;
     EXPECT_EQ(in_child([&] {
                   a->device.poll();
