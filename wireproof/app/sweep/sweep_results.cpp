@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "wireproof/base/random.hpp"
-#include "wireproof/lab/link_retry/loss_trace.hpp"
 #include "wireproof/lab/link_retry/retry_presets.hpp"
 
 namespace wireproof::cli {
@@ -17,12 +15,6 @@ using lab::RetryCount;
 
 double number(lab::Wide value) {
     return static_cast<double>(value);
-}
-
-// Whole numbers stay whole as long as readers of JSON can represent them.
-SweepJson whole(lab::Wide value) {
-    if (value <= ~std::uint64_t{0}) return static_cast<std::uint64_t>(value);
-    return number(value);
 }
 
 lab::Wide whole_of(const SweepJson& value) {
@@ -38,10 +30,6 @@ Word word_of(const SweepJson& value) {
     return static_cast<Word>(whole_of(value));
 }
 
-SweepJson maybe(std::optional<double> value) {
-    return value ? SweepJson(*value) : SweepJson();
-}
-
 std::optional<double> maybe_of(const SweepJson& value) {
     return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
@@ -55,55 +43,12 @@ std::string percent(std::optional<double> value) {
     return value ? fmt::format("{:.2f}", *value * 100) : "-";
 }
 
-constexpr std::array<const char*, 4> latency_names = {"p50", "p99", "p99.9", "max"};
-
-std::optional<double> goodput(const lab::SweepPoint& point) {
-    if (!point.throughput) return std::nullopt;
-    return *point.throughput * point.settings.preset->bytes_per_second;
-}
-
-double nanoseconds(const lab::SweepPoint& point, std::size_t latency) {
-    return point.settings.preset->nanoseconds(static_cast<double>(point.latency[latency]));
-}
-
-// In seconds, if a preset gives the time of a byte.
-SweepJson line_json(const lab::SweepPoint& point) {
-    const lab::RetryPreset& preset = *point.settings.preset;
-    SweepJson json = {{"preset", preset.name},
-                      {"line_rate", preset.bytes_per_second},
-                      {"goodput", maybe(goodput(point))}};
-    for (std::size_t i = 0; i < latency_names.size(); ++i) {
-        json["latency_ns"][latency_names[i]] = nanoseconds(point, i);
-    }
-    if (!preset.link_layer_retry) return json;
-    json["sender"] = {{"LLR_TX_OK", whole(point.sent)}, {"LLR_TX_REPLAY", whole(point.replays)}};
-    json["receiver"] = {{"LLR_RX_EXPECTED_SEQ_GOOD", whole(point.packets)},
-                        {"LLR_TX_ACK_CTL_OS", whole(point.acks)},
-                        {"LLR_TX_NACK_CTL_OS", whole(point.naks)}};
-    return json;
-}
-
 // For readers: the figures for which the table has no column.
 std::string line_note(const lab::SweepPoint& point) {
     const lab::RetryPreset& preset = *point.settings.preset;
     return fmt::format("{}: {:.4g} of {:.4g} GB/s; latency {:.4g} ns, p99.9 {:.4g} ns\n",
                        preset.name, goodput(point).value() / 1e9, preset.bytes_per_second / 1e9,
                        nanoseconds(point, 0), nanoseconds(point, 2));
-}
-
-SweepJson unit_line_json(const lab::SweepLine& line) {
-    return {{"fec", line.terms.corrects},
-            {"unit", line.terms.unit},
-            {"lanes", line.terms.lanes},
-            {"burst_bits", line.terms.burst_bits},
-            {"lane_correlation", line.terms.correlation},
-            {"event", line.event},
-            {"failure", line.failure},
-            {"detected", line.counts.detected},
-            {"miscorrected", line.counts.miscorrected},
-            {"undetected", line.undetected},
-            {"line_rate", line.bytes_per_second},
-            {"fit", maybe(line.failures_in_time)}};
 }
 
 // For readers.
@@ -140,70 +85,6 @@ std::string not_as_in(const SweepJson& whole, const SweepJson& line) {
 
 }  // namespace
 
-SweepJson sweep_key(const lab::RetrySettings& s, const lab::RetryPlan& plan) {
-    SweepJson key = {{"protocol", name_of(s.protocol)},
-                     {"ber", s.bit_error},
-                     {"payload", s.payload},
-                     {"loop", s.loop},
-                     {"buffer", s.buffer},
-                     {"ack_every", s.ack_every},
-                     {"timer", s.timer},
-                     {"loaded_back", s.loaded_back},
-                     {"clean_back", s.clean_back},
-                     {"renak_on_bad_head", s.renak_on_bad_head},
-                     {"notice_loss", s.notice_loss},
-                     {"bursts", {s.bursts.begin, s.bursts.end, s.bursts.loss_in_burst}},
-                     {"seed", plan.seed}};
-    if (s.preset != nullptr) key["preset"] = s.preset->name;
-    if (s.fec != lab::RetryFec::own) key["fec"] = s.fec == lab::RetryFec::on;
-    if (s.burst_bits > 0) key["burst_bits"] = s.burst_bits;
-    if (s.lanes > 0) key["lanes"] = s.lanes;
-    if (s.lane_correlation > 0) key["lane_correlation"] = s.lane_correlation;
-    if (s.loss_trace) key["loss_trace"] = fmt::format("{:016x}", s.loss_trace->digest());
-    if (plan.packets > 0) {
-        key["packets"] = plan.packets;
-    } else {
-        key["relative_error"] = plan.relative_error;
-    }
-    return key;
-}
-
-SweepJson sweep_json(const lab::SweepPoint& point, const lab::RetryPlan& plan) {
-    const lab::RetrySettings& s = point.settings;
-    SweepJson json = {{"protocol", name_of(s.protocol)},
-                      {"ber", s.bit_error},
-                      {"packets", whole(point.packets)},
-                      {"payload", s.payload},
-                      {"etr", maybe(point.etr)},
-                      {"throughput", maybe(point.throughput)},
-                      {"relative_error", maybe(point.relative_error)},
-                      {"closed_form", maybe(point.closed_etr)},
-                      {"resent", whole(point.resent)},
-                      {"timeouts", whole(point.timeouts)},
-                      {"lost", whole(point.lost)},
-                      {"resend_ratio", maybe(point.resend_ratio)},
-                      {"closed_ratio", maybe(point.closed_ratio)},
-                      {"deviation", maybe(point.deviation)},
-                      {"loop", point.loop},
-                      {"buffer", point.buffer},
-                      {"ack_every", point.ack_every},
-                      {"timer", point.timer},
-                      {"acks", whole(point.acks)},
-                      {"naks", whole(point.naks)},
-                      {"buffer_mean", point.kept_mean},
-                      {"buffer_most", point.kept_most}};
-    for (std::size_t i = 0; i < latency_names.size(); ++i) {
-        json["latency"][latency_names[i]] = point.latency[i];
-    }
-    json["jumped"] = whole(point.jumped);
-    if (!point.cannot_jump.empty()) json["cannot_jump"] = point.cannot_jump;
-    if (s.preset != nullptr) json["line"] = line_json(point);
-    if (point.line) json["unit_line"] = unit_line_json(*point.line);
-    if (point.stopped) json["stopped"] = true;
-    json["asked"] = sweep_key(s, plan);
-    return json;
-}
-
 std::string lacking(const SweepJson& line, const lab::RetrySettings& s,
                     const lab::RetryPlan& plan) {
     lab::RetryPoint blank;
@@ -235,8 +116,8 @@ lab::SweepPoint read_sweep_point(const SweepJson& line, const lab::RetrySettings
                           .timer = word_of<std::uint64_t>(line["timer"]),
                           .kept_mean = line["buffer_mean"].get<double>(),
                           .kept_most = word_of<std::uint64_t>(line["buffer_most"])};
-    for (std::size_t i = 0; i < latency_names.size(); ++i) {
-        point.latency[i] = word_of<std::uint64_t>(line["latency"][latency_names[i]]);
+    for (std::size_t i = 0; i < lab::latency_names.size(); ++i) {
+        point.latency[i] = word_of<std::uint64_t>(line["latency"][lab::latency_names[i]]);
     }
     if (const auto why = line.find("cannot_jump"); why != line.end() && why->is_string()) {
         point.cannot_jump = why->get<std::string>();
@@ -345,14 +226,6 @@ std::string sweep_csv(const std::vector<lab::SweepPoint>& points) {
         text += "\n";
     }
     return text;
-}
-
-std::uint64_t point_seed(const lab::RetrySettings& settings, std::uint64_t seed) {
-    std::uint64_t digest = mix64(seed);
-    for (const char c : sweep_key(settings, {.packets = 1, .seed = 0}).dump()) {
-        digest = mix64(digest ^ static_cast<unsigned char>(c));
-    }
-    return digest;
 }
 
 }  // namespace wireproof::cli

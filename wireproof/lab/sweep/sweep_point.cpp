@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "wireproof/lab/link_retry/retry_presets.hpp"
+
 namespace wireproof::lab {
 namespace {
 
@@ -56,6 +58,15 @@ SweepPoint sweep_point(const RetrySettings& settings, const RetryPoint& point) {
             .line = sweep_line(settings, point),
             .cannot_jump = std::string(point.cannot_jump),
             .stopped = point.stopped};
+}
+
+std::optional<double> goodput(const SweepPoint& point) {
+    if (!point.throughput) return std::nullopt;
+    return *point.throughput * point.settings.preset->bytes_per_second;
+}
+
+double nanoseconds(const SweepPoint& point, std::size_t latency) {
+    return point.settings.preset->nanoseconds(static_cast<double>(point.latency[latency]));
 }
 
 }  // namespace wireproof::lab

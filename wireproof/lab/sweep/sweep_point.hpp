@@ -58,4 +58,14 @@ struct SweepPoint {
 
 SweepPoint sweep_point(const RetrySettings& settings, const RetryPoint& point);
 
+/// The names of the four latencies.
+inline constexpr std::array<const char*, 4> latency_names = {"p50", "p99", "p99.9", "max"};
+
+// For a point with a preset, which says how long a byte takes.
+
+/// Payload that the receiver took, in bytes per second. Nothing if there is no throughput.
+std::optional<double> goodput(const SweepPoint& point);
+/// The latency of this index, in nanoseconds.
+double nanoseconds(const SweepPoint& point, std::size_t latency);
+
 }  // namespace wireproof::lab
