@@ -14,6 +14,8 @@
 // Each call runs in the thread of its caller. Several threads may make calls at the same time.
 // This header includes only the standard library and other public headers of Wireproof.
 //
+// PointSweep simulates all points of a grid.
+//
 // The page docs/link-retry.md describes the results and the closed forms, docs/ladders.md the
 // ladders.
 #pragma once
@@ -21,6 +23,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -126,6 +129,60 @@ struct PointFigures {
 /// anything more.
 WIREPROOF_EXPORT Result<PointFigures> run_point(const PointSettings& settings,
                                                 const PointPlan& plan = {});
+
+/// How a point of a sweep is simulated.
+struct PointSweepRun {
+    bool jump = true;                           // as PointPlan::jump
+    std::function<void(double)> progress = {};  // as PointPlan::progress
+    /// The simulation calls it as often. If it returns true, the point ends early: its results are
+    /// those of the units so far, with "stopped": true.
+    std::function<bool()> out_of_time = {};
+};
+
+/// The points of a sweep file, as `wireproof sweep FILE` simulates them: docs/link-retry.md
+/// describes the file. The seed of a point follows from the seed of the sweep and the settings of
+/// the point. So the results of a point do not depend on who simulates it, or in which order. A
+/// copy has its own seed and end. Several threads may call the const functions at the same time.
+class WIREPROOF_EXPORT PointSweep {
+public:
+    /// Failure: the first mistake in the text, as "sweep:LINE:COLUMN: mistake".
+    static Result<PointSweep> read(std::string_view toml);
+
+    PointSweep(const PointSweep&);
+    PointSweep(PointSweep&&) noexcept;
+    PointSweep& operator=(const PointSweep&);
+    PointSweep& operator=(PointSweep&&) noexcept;
+    ~PointSweep();
+
+    const std::string& name() const;  // of the sweep; "sweep" if the text has none
+    std::size_t points() const;       // how many there are
+    std::uint64_t seed() const;
+    double point_seconds() const;  // the limit that the text sets for each point; 0: none
+    /// The file of losses that the text names, relative to the folder of the sweep file. Empty:
+    /// none. This class reads no file: its content is given to set_loss_trace().
+    const std::string& loss_trace() const;
+
+    /// Replaces the seed of the text, 1 if it has none.
+    void set_seed(std::uint64_t seed);
+    /// Each point ends after so many units, as PointPlan::packets. Failure: 0, or more than 1e18.
+    Result<void> set_packets(std::uint64_t packets);
+    /// Each point ends at this error, unless the text or set_packets() gives a number of units.
+    /// Failure: less than 0.0001, or more than 0.5.
+    Result<void> set_relative_error(double relative_error);
+    /// Failure: the first mistake in the text, as "FILE:LINE:COLUMN: mistake", where FILE is
+    /// loss_trace().
+    Result<void> set_loss_trace(std::string_view text);
+
+    /// Simulates the point of this index. Returns its results as one JSON object, as in the list
+    /// "points" of `wireproof sweep --json`, without the time that it took. Failure: there is no
+    /// such point; the losses of loss_trace() are missing; or as run_point.
+    Result<std::string> run(std::size_t point, const PointSweepRun& how = {}) const;
+
+private:
+    struct WIREPROOF_HIDDEN Inside;
+    explicit PointSweep(std::unique_ptr<Inside> inside);
+    std::unique_ptr<Inside> inside_;
+};
 
 /// A drawing of a small exchange, frame by frame.
 struct DrawnLadder {

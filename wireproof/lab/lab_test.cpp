@@ -2,12 +2,17 @@
 #include "wireproof/lab.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
 #include "wireproof/lab/link_retry/retry_point.hpp"
+#include "wireproof/lab/sweep/sweep_file.hpp"
+#include "wireproof/lab/sweep/sweep_json.hpp"
 
 namespace wireproof::lab {
 namespace {
@@ -126,6 +131,96 @@ TEST(Lab, WhatCannotWorkIsToldInOneLine) {
     EXPECT_NE(why({.bit_error_rate = 0.5}), "");
     EXPECT_EQ(why({}, {.relative_error = 0}), "a relative error is more than 0");
     EXPECT_EQ(why({}, {.packets_max = 0}), "a point has at least one packet");
+}
+
+constexpr auto small_sweep = R"(name = "small"
+seed = 7
+packets = 20000
+point_seconds = 60
+[grid]
+protocol = ["pcie", "hippi6400"]
+ber = [1e-6, 1e-5]
+)";
+
+TEST(Lab, ASweepIsThatOfItsText) {
+    const auto sweep = PointSweep::read(small_sweep);
+    ASSERT_TRUE(sweep) << sweep.error();
+    EXPECT_EQ(sweep->name(), "small");
+    EXPECT_EQ(sweep->points(), 4U);
+    EXPECT_EQ(sweep->seed(), 7U);
+    EXPECT_EQ(sweep->point_seconds(), 60);
+    EXPECT_EQ(sweep->loss_trace(), "");
+    const auto wrong = PointSweep::read("[grid]\nber = 2\n");
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().rfind("sweep:2:7: a bit error rate is", 0), 0U) << wrong.error();
+}
+
+TEST(Lab, APointOfASweepHasItsOwnSeedInAnyOrder) {
+    const auto sweep = PointSweep::read(small_sweep);
+    const Sweep own = read_sweep(small_sweep, "small").value();
+    std::set<std::string> different;
+    for (const std::size_t point : {3U, 0U, 2U, 1U}) {
+        const auto json = sweep->run(point);
+        ASSERT_TRUE(json) << json.error();
+        different.insert(*json);
+        RetryPlan plan = own.plan;
+        plan.seed = point_seed(own.points[point], 7);
+        const auto run = run_retry_point(own.points[point], plan).value();
+        EXPECT_EQ(*json, sweep_json(sweep_point(own.points[point], run), own.plan).dump());
+        EXPECT_NE(json->find("\"packets\":20000,"), std::string::npos) << *json;
+    }
+    EXPECT_EQ(different.size(), 4U);
+    const auto none = sweep->run(4);
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error(), "there is no point 4: the sweep has 4");
+}
+
+TEST(Lab, ASweepMayHaveAnotherSeedAndEnd) {
+    auto sweep = *PointSweep::read(small_sweep);
+    const PointSweep before = sweep;
+    sweep.set_seed(8);
+    EXPECT_NE(*sweep.run(0), *before.run(0));
+    EXPECT_EQ(before.seed(), 7U);
+    ASSERT_TRUE(sweep.set_packets(100));
+    EXPECT_NE(sweep.run(0)->find("\"packets\":100,"), std::string::npos);
+    EXPECT_FALSE(sweep.set_packets(0));
+    EXPECT_FALSE(sweep.set_packets(1'000'000'000'000'000'001));
+    EXPECT_TRUE(sweep.set_packets(1'000'000'000'000'000'000));
+    for (const double wrong : {0.0, 0.00009, 0.51, -1.0, std::nan("")}) {
+        EXPECT_FALSE(sweep.set_relative_error(wrong)) << wrong;
+    }
+    auto by_error = *PointSweep::read("[grid]\nber = 1e-5\n");
+    const auto units = [](const PointSweep& of) {
+        return nlohmann::json::parse(*of.run(0)).at("packets").get<std::uint64_t>();
+    };
+    const std::uint64_t at_two_per_cent = units(by_error);
+    ASSERT_TRUE(by_error.set_relative_error(0.2));
+    EXPECT_LT(10 * units(by_error), at_two_per_cent);
+}
+
+TEST(Lab, APointOfASweepEndsWhenItsTimeIsOverOrProgressThrows) {
+    const auto sweep = PointSweep::read("packets = 1000000000000000\n[grid]\nber = 1e-3\n");
+    const auto json = sweep->run(0, {.out_of_time = [] { return true; }});
+    ASSERT_TRUE(json) << json.error();
+    EXPECT_NE(json->find("\"stopped\":true"), std::string::npos) << *json;
+    EXPECT_THROW(static_cast<void>(
+                     sweep->run(0, {.progress = [](double) { throw std::runtime_error("no"); }})),
+                 std::runtime_error);
+}
+
+TEST(Lab, ASweepHasItsLossesFromAText) {
+    auto sweep = *PointSweep::read(
+        "packets = 1000\n[grid]\nber = 0\n[line]\nloss_trace = \"cable.trace\"\n");
+    EXPECT_EQ(sweep.loss_trace(), "cable.trace");
+    const auto missing = sweep.run(0);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error(), "the losses of cable.trace are missing: set_loss_trace");
+    const auto wrong = sweep.set_loss_trace("ok 1\nno\n");
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().rfind("cable.trace:2:1: ", 0), 0U) << wrong.error();
+    ASSERT_TRUE(sweep.set_loss_trace("ok 99\nbad\n"));
+    const auto json = nlohmann::json::parse(*sweep.run(0));
+    EXPECT_GE(json.at("resent").get<int>(), 10);
 }
 
 TEST(Lab, TheFirstFailureIsDrawn) {
