@@ -47,13 +47,7 @@ lab::PointPlan plan_of(const wireproof_point_plan& from) {
     plan.seed = from.seed;
     if (from.progress == nullptr) return plan;
     plan.progress = [progress = from.progress, user = from.user](double share) {
-        int stop = 0;
-        ProgressThrew threw;
-        if (!run_foreign([&] { stop = progress(share, user); },
-                         [&](const char* text) { threw.text.set(text); })) {
-            throw threw;
-        }
-        if (stop != 0) throw Cancelled();
+        if (call_progress(progress, share, user) != 0) throw Cancelled();
     };
     return plan;
 }

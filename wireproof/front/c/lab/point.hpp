@@ -24,6 +24,17 @@ struct ProgressThrew {
     Text text;
 };
 
+/// Calls a progress function of the program and returns what it returned.
+inline int call_progress(wireproof_progress progress, double share, void* user) {
+    int answer = 0;
+    ProgressThrew threw;
+    if (!run_foreign([&] { answer = progress(share, user); },
+                     [&](const char* text) { threw.text.set(text); })) {
+        throw threw;
+    }
+    return answer;
+}
+
 /// Runs a simulation whose plan may have a progress function.
 template <class Run>
 wireproof_status simulate(const Why& why, Run&& run) {
