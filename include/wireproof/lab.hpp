@@ -203,4 +203,80 @@ WIREPROOF_EXPORT Result<DrawnLadder> draw_first_failure(const PointSettings& set
 /// two ends could not begin their connection.
 WIREPROOF_EXPORT Result<DrawnLadder> draw_scenario(std::string_view toml);
 
+/// The protocols of exhaustive_search(): "pcie" and "sp-am", for example.
+WIREPROOF_EXPORT std::vector<std::string_view> search_protocols();
+
+/// A search that visits every state which two engines and a faulty wire can reach in a small world.
+/// docs/search.md describes it.
+struct ExhaustiveSearch {
+    std::string protocol = "pcie";
+    std::uint32_t window = 2;     // frames that may be unacknowledged: 1 to 16
+    std::uint32_t modulus = 0;    // sequence numbers: 2 to 65,536; 0: the library chooses
+    std::uint32_t messages = 0;   // from A: 1 to 100; 0: 3 for sp-am, 6 for others
+    bool both_ways = false;       // B sends as many
+    std::uint32_t in_flight = 2;  // frames on the way, each way: 1 to 6
+    /// Limit of faults and early timers: 0 to 100. Nothing: the usual limit of the protocol.
+    std::optional<std::uint32_t> faults = {};
+    bool any_faults = false;  // true: there is no limit; `faults` is nothing
+    bool damage = true;       // frames may be damaged
+    // Nothing in the next three: as it is usual for the protocol.
+    std::optional<bool> duplicates = {};    // frames may arrive twice
+    std::optional<bool> reorder = {};       // frames may overtake each other
+    std::optional<bool> early_timers = {};  // timers may expire at any moment
+    std::string rule = {};  // a rule of the engine, as `wireproof search --rule`; empty: as shipped
+    std::string recovery = {};  // of sp-am: "go-back-n" or "selective"; empty: "go-back-n"
+    std::uint64_t states_max = 10'000'000;  // 1 to 1e9; 10 million need about 0.7 GB
+    /// Called now and then with the number of states so far. If it throws, the search ends, and the
+    /// exception leaves the call.
+    std::function<void(std::uint64_t)> progress = {};
+};
+
+/// What a search found.
+struct SearchFindings {
+    /// "holds"; "broken": a promise is broken; "stuck": a state cannot finish, even if faults stop;
+    /// "in_circles": it can finish, but does not; "too_many_states": the search was not completed.
+    std::string verdict;
+    std::string violation;         // one line; empty: no counterexample was found
+    std::uint64_t states = 0;      // of the world
+    std::uint64_t end_states = 0;  // of an end
+    std::uint64_t edges = 0;
+    std::uint64_t moves_to_finish = 0;  // of the worst state, once faults stop
+    std::uint64_t waits_to_finish = 0;  // of these: waits for a timer
+    // Only if a counterexample was found:
+    std::string path;    // its moves: a JSON array, as "path" of `wireproof search --json`
+    std::string ladder;  // the same as lines of up to 80 columns
+    /// A scenario in which the same frames meet the same fates; draw_scenario() draws it.
+    std::string scenario;
+    std::optional<std::size_t> circle;  // the index in the path from which it repeats forever
+
+    bool found() const { return !violation.empty(); }
+};
+
+/// Searches. Failure: error() says in one line which setting is not possible.
+WIREPROOF_EXPORT Result<SearchFindings> exhaustive_search(const ExhaustiveSearch& search);
+
+/// A random world: nodes, cables with faults, and programs. The seed alone determines it, as in
+/// `wireproof soak`.
+struct RandomWorld {
+    std::string protocol = "sp-am";  // "sp-am"; "rc", "uc", or "ib": queue pairs of both
+    std::uint64_t seed = 1;
+    std::string congestion = {};  // "off", "loss" or "path"; empty: the world draws it
+};
+
+/// What happened in a random world.
+struct WorldFindings {
+    std::string what;              // the kind of the world, in one line
+    std::string violation;         // the first rule that was broken, in one line; empty: none
+    bool controlled = false;       // with congestion control
+    double seconds = 0;            // simulated time
+    std::uint64_t operations = 0;  // of the programs
+    std::uint64_t failed = 0;      // of these: for want of an answer
+    std::uint64_t frames = 0;      // that were given to cables
+    std::uint64_t faults = 0;      // frames that cables lost or damaged; for "ib" also others
+    std::uint64_t resent = 0;      // frames that were sent again
+};
+
+/// Simulates a world. Failure: there is no such protocol or kind of congestion control.
+WIREPROOF_EXPORT Result<WorldFindings> run_world(const RandomWorld& world);
+
 }  // namespace wireproof::lab
