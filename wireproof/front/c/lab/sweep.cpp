@@ -1,8 +1,7 @@
 // The points of sweep files.
-#include <cstdlib>
-#include <cstring>
 #include <string_view>
 
+#include "wireproof/front/c/lab/given_text.hpp"
 #include "wireproof/front/c/lab/point.hpp"
 #include "wireproof/lab.h"
 
@@ -14,15 +13,6 @@ using namespace wireproof;
 using namespace wireproof::c;
 
 namespace {
-
-/// A copy for the caller, who frees it. NULL: no memory is left.
-char* given_text(std::string_view text) {
-    char* const copy = static_cast<char*>(std::malloc(text.size() + 1));
-    if (copy == nullptr) return nullptr;
-    std::memcpy(copy, text.data(), text.size());
-    copy[text.size()] = '\0';
-    return copy;
-}
 
 /// Calls `set`, which returns a Result<void>.
 template <class Set>
@@ -119,9 +109,8 @@ wireproof_status wireproof_sweep_run(const wireproof_sweep* sweep, size_t point,
         }
         const auto run = sweep->points.run(point, how);
         if (!run) return reason.fail(WIREPROOF_FAILED, run.error());
-        *json = given_text(*run);
-        return *json != nullptr ? WIREPROOF_OK
-                                : reason.fail(WIREPROOF_NO_MEMORY, "no memory is left");
+        *json = given_text(*run).release();
+        return WIREPROOF_OK;
     });
 }
 

@@ -1,4 +1,4 @@
-// Sweeps in a library that was built without the laboratory.
+// Sweeps, searches and worlds in a library that was built without the laboratory.
 #include "wireproof/front/c/guard.hpp"
 #include "wireproof/lab.h"
 
@@ -69,3 +69,30 @@ wireproof_status wireproof_sweep_run(const wireproof_sweep* /*sweep*/, size_t /*
 void wireproof_sweep_free(wireproof_sweep* /*sweep*/) {}
 
 void wireproof_text_free(char* /*text*/) {}
+
+const char* wireproof_search_protocol(size_t /*index*/) {
+    return nullptr;
+}
+
+wireproof_status wireproof_search_run(const wireproof_search_settings* /*settings*/,
+                                      wireproof_progress /*progress*/, void* /*user*/,
+                                      wireproof_search** search, char* why, size_t why_bytes) {
+    if (search != nullptr) *search = nullptr;
+    return not_built(why, why_bytes);
+}
+
+wireproof_status wireproof_search_get(const wireproof_search* /*search*/,
+                                      wireproof_search_findings* /*findings*/) {
+    return WIREPROOF_NOT_BUILT;
+}
+
+void wireproof_search_free(wireproof_search* /*search*/) {}
+
+wireproof_status wireproof_world_run(const char* /*protocol*/, uint64_t /*seed*/,
+                                     const char* /*congestion*/,
+                                     wireproof_world_findings* /*findings*/, char** what,
+                                     char** violation, char* why, size_t why_bytes) {
+    if (what != nullptr) *what = nullptr;
+    if (violation != nullptr) *violation = nullptr;
+    return not_built(why, why_bytes);
+}
