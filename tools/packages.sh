@@ -35,13 +35,14 @@ need() {
 
 build_packages=(g++ cmake ninja-build libcli11-dev libfmt-dev nlohmann-json3-dev libexpected-dev libssl-dev
     libtomlplusplus-dev libjs-dygraphs zlib1g-dev libpmix-dev)
-unit_packages=(libgtest-dev libibverbs-dev python3 python3-jsonschema)
+unit_packages=(libgtest-dev libibverbs-dev pybind11-dev python3-dev python3-jsonschema)
 test_packages=(abigail-tools pkg-config clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 lld-14
     chromium poppler-utils tshark nftables iproute2 ibverbs-utils librdmacm-dev rdma-core rdmacm-utils perftest
     python3-pyverbs ucx-utils openmpi-bin libopenmpi-dev libfabric-bin qperf libasio-dev openssh-server openssh-client
-    slurm-wlm munge libpmi2-0 mandoc zsh fish python3-prometheus-client)
+    slurm-wlm munge libpmi2-0 mandoc zsh fish python3-prometheus-client
+    python3-numpy python3-pandas python3-pytest mypy python3-distributed python3-nbclient python3-ipykernel)
 # For tools/debs.sh and the test of the packages.
-deb_packages=(debhelper fakeroot lintian libibverbs-dev mmdebstrap)
+deb_packages=(debhelper fakeroot lintian libibverbs-dev mmdebstrap pybind11-dev python3-dev dh-python)
 # For tools/site.sh.
 site_packages=(doxygen doxygen-awesome-css)
 # For the RDMA device only.
