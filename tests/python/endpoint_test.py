@@ -1,0 +1,456 @@
+"""Messages with asyncio, and in a program without an event loop."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+from kit import pair, run
+
+import wireproof
+
+
+def test_a_request_is_answered():
+    async def main():
+        a, b = pair()
+        async with a, b:
+
+            @b.handler(1)
+            def double(message):
+                assert message.peer == 0 and message.handler == 1 and message.memory is None
+                return message.data * 2
+
+            @b.handler(2)
+            def nothing(_message):
+                return None
+
+            assert await a.request(1, 1, b"21") == b"2121"
+            assert await a.request(1, 1, bytearray(b"x")) == b"xx"
+            assert await a.request(1, 1, memoryview(b"abc")[1:]) == b"bcbc"
+            assert await a.request(1, 2) == b""
+            assert a.self == 0 and b.self == 1 and a.nodes == 2
+            assert a.message_max > 1000
+            assert repr(a) == "<Endpoint 0 of 2>"
+        assert not a.is_open and repr(a) == "<Endpoint, closed>"
+
+    run(main())
+
+
+@pytest.mark.parametrize("faults", [{}, {"fault_loss": 0.2, "fault_duplicate": 0.1, "fault_reorder": 0.1}])
+def test_many_requests_at_once_find_their_answers(faults):
+    async def main():
+        a, b = pair(seed=5, **faults)
+        async with a, b:
+
+            @b.handler(7)
+            def echo(message):
+                return message.data[::-1]
+
+            texts = [f"message {i}".encode() for i in range(1500)]  # more than the window
+            answers = await asyncio.gather(*(a.request(1, 7, text) for text in texts))
+            assert answers == [text[::-1] for text in texts]
+            assert a.counters(1)["accepted"] > 0
+            if faults:
+                assert a.counters(1)["resent"] > 0
+
+    run(main(), 120)
+
+
+def test_both_ask_each_other_and_handlers_may_await():
+    async def main():
+        a, b = pair()
+        async with a, b:
+
+            @a.handler(1)
+            def name(_message):
+                return b"a"
+
+            @b.handler(1)
+            async def ask_back(message):
+                await asyncio.sleep(0.01)
+                return b"b hears of " + await b.request(message.peer, 1)
+
+            assert await a.request(1, 1) == b"b hears of a"
+            assert await asyncio.gather(*(a.request(1, 1) for _ in range(20))) == [
+                b"b hears of a"
+            ] * 20
+
+    run(main())
+
+
+def test_a_message_without_an_answer_arrives_in_order():
+    async def main():
+        a, b = pair()
+        got = []
+        done = asyncio.Event()
+        async with a, b:
+
+            @b.handler(3)
+            def take(message):
+                got.append(message.data)
+                if len(got) == 50:
+                    message.reply(4, b"all")
+
+            @a.handler(4)
+            def all_there(message):
+                assert message.data == b"all"
+                done.set()
+
+            for i in range(50):
+                a.send(1, 3, b"%d" % i)
+            await done.wait()
+        assert got == [b"%d" % i for i in range(50)]
+
+    run(main())
+
+
+def test_an_exception_of_a_handler_is_told_at_both_ends():
+    async def main():
+        told = []
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, what: told.append(what))
+        a, b = pair()
+        async with a, b:
+
+            @b.handler(1)
+            def fails(message):
+                raise ValueError("no " + message.data.decode())
+
+            @b.handler(2)
+            async def fails_later(_message):
+                await asyncio.sleep(0)
+                raise KeyError("later")
+
+            @b.handler(3)
+            def works(message):
+                return message.data
+
+            answers = await asyncio.gather(
+                a.request(1, 1, b"one"),
+                a.request(1, 3, b"two"),
+                a.request(1, 1, b"three"),
+                a.request(1, 2),
+                a.request(1, 3, b"four"),
+                return_exceptions=True,
+            )
+            assert [str(one) for one in answers if isinstance(one, Exception)] == [
+                "ValueError: no one",
+                "ValueError: no three",
+                "KeyError: 'later'",
+            ]
+            assert all(type(a) is wireproof.HandlerFailed for a in answers if isinstance(a, Exception))
+            assert [a for a in answers if isinstance(a, bytes)] == [b"two", b"four"]
+        # Of several in one poll, one comes here and the others go to sys.unraisablehook.
+        assert told and isinstance(told[0]["exception"], ValueError)
+
+    hook, others = sys.unraisablehook, []
+    sys.unraisablehook = others.append
+    try:
+        asyncio.run(main())
+    finally:
+        sys.unraisablehook = hook
+
+
+def test_poll_raises_what_a_handler_raised_and_handles_the_others():
+    a, b = pair()
+    got = []
+
+    @b.handler(1)
+    def take(message):
+        got.append(message.data)
+        if message.data == b"bad":
+            raise LookupError("bad")
+
+    for data in (b"one", b"bad", b"two"):
+        a.send(1, 1, data)
+    raised = []
+    end = time.monotonic() + 20
+    while len(got) < 3 and time.monotonic() < end:
+        a.poll()
+        try:
+            b.poll()
+        except LookupError as error:
+            raised.append(str(error))
+    assert got == [b"one", b"bad", b"two"]
+    assert raised == ["bad"]
+    a.end()
+    b.end()
+
+
+def test_several_exceptions_of_one_poll_are_all_told(monkeypatch):
+    hooked = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda one: hooked.append(str(one.exc_value)))
+    a, b = pair()
+
+    @b.handler(1)
+    def fails(message):
+        raise ValueError(message.data.decode())
+
+    for i in range(5):
+        a.send(1, 1, b"%d" % i)
+    raised = []
+    end = time.monotonic() + 20
+    while len(raised) + len(hooked) < 5 and time.monotonic() < end:
+        a.poll()
+        try:
+            b.poll()
+        except ValueError as error:
+            raised.append(str(error))
+    assert sorted(raised + hooked) == ["0", "1", "2", "3", "4"] and raised
+    a.end()
+    b.end()
+
+
+def test_a_handler_that_is_missing_is_told():
+    async def main():
+        a, b = pair()
+        async with a, b:
+
+            @b.handler(1)
+            def good(_message):
+                return b"good"
+
+            answers = await asyncio.gather(
+                a.request(1, 9), a.request(1, 1), a.request(1, 9), return_exceptions=True
+            )
+            assert answers[1] == b"good"
+            for answer in (answers[0], answers[2]):
+                assert isinstance(answer, wireproof.Error) and answer.status == "no_handler"
+                assert str(answer) == "node 1 has no handler 9"
+            b.remove_handler(1)
+            with pytest.raises(wireproof.Error, match="has no handler 1$"):
+                await a.request(1, 1)
+
+    run(main())
+
+
+def test_a_peer_that_is_lost_is_told():
+    async def main():
+        a, b = pair(peer_timeout=1)
+        lost = []
+        a.on_peer_lost(lambda peer, text: lost.append((peer, text)))
+        async with a:
+            async with b:
+
+                @b.handler(1)
+                async def never(_message):
+                    await asyncio.sleep(3600)
+
+                waiting = asyncio.ensure_future(a.request(1, 1))
+                await asyncio.sleep(0.2)
+                assert not waiting.done()
+                b.end()
+            with pytest.raises(wireproof.PeerLost) as told:
+                await waiting
+            assert told.value.status == "peer_lost" and lost == [(1, str(told.value))]
+            for task in asyncio.all_tasks() - {asyncio.current_task()}:
+                task.cancel()
+
+    run(main())
+
+
+def test_a_request_to_nobody_or_too_long_is_refused():
+    async def main():
+        a, b = pair()
+        async with a, b:
+            with pytest.raises(wireproof.Error) as told:
+                await a.request(7, 1)
+            assert told.value.status == "no_such_peer"
+            with pytest.raises(wireproof.Error) as told:
+                await a.request(1, 1, bytes(a.message_max))
+            assert told.value.status == "too_long"
+            for number in (0, 0x7FFE, 1 << 16, -1):
+                with pytest.raises(ValueError, match="the number of a handler is 1 to 32765"):
+                    await a.request(1, number)
+                with pytest.raises(ValueError, match="the number of a handler is 1 to 32765"):
+                    b.handler(number)(print)
+            with pytest.raises(TypeError):
+                await a.request(1, 1, "text")
+
+    run(main())
+
+
+def test_a_request_may_be_given_up():
+    async def main():
+        a, b = pair()
+        async with a, b:
+
+            @b.handler(1)
+            async def slow(_message):
+                await asyncio.sleep(0.3)
+                return b"late"
+
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await a.request(1, 1)
+            assert not a._calls
+            await asyncio.sleep(0.5)  # the answer comes, and nobody waits
+
+    run(main())
+
+
+def test_closing_ends_who_waits():
+    async def main():
+        a, b = pair()
+        async with b:
+
+            @b.handler(1)
+            async def never(_message):
+                await asyncio.sleep(3600)
+
+            async with a:
+                waiting = asyncio.ensure_future(a.request(1, 1))
+                await asyncio.sleep(0.2)
+            with pytest.raises(wireproof.Closed):
+                await waiting
+            with pytest.raises(wireproof.Closed):
+                await a.request(1, 1)
+            with pytest.raises(wireproof.Closed):
+                a.poll()
+            b.end()
+            for task in asyncio.all_tasks() - {asyncio.current_task()}:
+                task.cancel()
+
+    run(main())
+
+
+def test_leaving_waits_until_all_is_acknowledged():
+    async def main():
+        a, b = pair(fault_loss=0.3, seed=3)
+        got = []
+        async with b:
+
+            @b.handler(1)
+            def take(message):
+                got.append(message.data)
+
+            async with a:
+                for i in range(20):
+                    a.send(1, 1, b"%d" % i)
+            assert len(got) == 20
+
+    run(main())
+
+
+def test_shared_memory_carries_too():
+    async def main():
+        name = f"shm:wireproof-python-{os.getpid()}"
+        ends = [wireproof.Endpoint.open(peers=[name, name], self=i) for i in range(2)]
+        async with ends[0] as a, ends[1] as b:
+
+            @b.handler(1)
+            def echo(message):
+                return message.data
+
+            assert await asyncio.gather(*(a.request(1, 1, b"%d" % i) for i in range(100))) == [
+                b"%d" % i for i in range(100)
+            ]
+            assert a.counters(1)["path"] == "shared_memory"
+
+    run(main())
+
+
+def test_options_that_cannot_work_are_told_in_one_line():
+    with pytest.raises(wireproof.Error) as told:
+        wireproof.Endpoint.open(peers=["nowhere"], self=0)
+    assert "\n" not in str(told.value) and "nowhere" in str(told.value)
+    with pytest.raises(wireproof.Error):
+        wireproof.Endpoint.open(peers=[], self=0)
+    with pytest.raises(wireproof.Error):
+        wireproof.Endpoint.open(peers=["127.0.0.1:0"], self=3)
+    with pytest.raises(wireproof.Error):
+        wireproof.Endpoint.open(peers=["127.0.0.1:0"], self=0, fault_loss=2.0)
+
+
+def test_a_second_thread_gets_an_error_and_may_wake():
+    a, b = pair()
+    inside = threading.Event()
+    told = []
+
+    def wait():
+        inside.set()
+        told.append(a.wait(20))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    inside.wait()
+    time.sleep(0.2)
+    with pytest.raises(wireproof.Error, match="another thread is inside a call") as error:
+        a.poll()
+    assert error.value.status == "not_allowed"
+    begin = time.monotonic()
+    a.wake()
+    thread.join(10)
+    assert told == [True] and time.monotonic() - begin < 5
+    assert a.poll() == 0  # now this thread may
+    a.end()
+    b.end()
+
+
+def test_ctrl_c_ends_a_wait():
+    a, _b = pair()
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        a.wait(60)
+    assert time.monotonic() - begin < 20
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    a.send(1, 1)
+    with pytest.raises(KeyboardInterrupt):
+        a.flush(1, 60)
+    a.end()
+
+
+def test_wait_and_flush_have_limits():
+    a, b = pair()
+    assert a.wait(0.05) is False
+    a.send(1, 1, b"x")
+    with pytest.raises(wireproof.TimedOut):
+        a.flush(1, 0.05)
+    with pytest.raises(TimeoutError):
+        a.close(0.05)
+    assert not a.is_open
+    b.end()
+
+
+def test_threads_carry_with_an_endpoint_each():
+    a, b = pair()
+    got, stop = [], threading.Event()
+
+    @b.handler(1)
+    def take(message):
+        got.append(message.data)
+        message.reply(2, message.data)
+
+    def serve():
+        while not stop.is_set():
+            b.wait(0.1)
+
+    back = []
+
+    @a.handler(2)
+    def came_back(message):
+        back.append(message.data)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    for i in range(200):
+        while True:
+            try:
+                a.send(1, 1, b"%d" % i)
+                break
+            except wireproof.Error as error:
+                assert error.status == "would_block"
+                a.wait(0.1)
+    end = time.monotonic() + 30
+    while len(back) < 200 and time.monotonic() < end:
+        a.wait(0.1)
+    stop.set()
+    thread.join()
+    assert got == back == [b"%d" % i for i in range(200)]
+    with contextlib.suppress(wireproof.Error):
+        a.close(0.5)
+    b.end()
