@@ -46,8 +46,8 @@ def test_a_search_is_that_of_the_command(protocol):
             "sp-am --recovery selective --both-ways --faults 1 --messages 1",
         ),
         (
-            {"protocol": "pcie", "modulus": 3, "window": 2, "in_flight": 3, "messages": 4},
-            "pcie --modulus 3 --window 2 --in-flight 3 --messages 4",
+            {"protocol": "pcie", "modulus": 6, "window": 2, "in_flight": 3, "messages": 4},
+            "pcie --modulus 6 --window 2 --in-flight 3 --messages 4",
         ),
         (
             {"protocol": "sp-am", "messages": 1, "duplicates": False, "reorder": False, "early_timers": True},
