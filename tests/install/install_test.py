@@ -287,8 +287,10 @@ class OnlyWhatIsPublicIsInstalled(Installed):
         self.assertIn("[libwireproof.so.0]", run("readelf", "-d", self.find("libwireproof.so")))
 
     def test_each_function_of_the_header_for_c_has_its_version_and_no_other_does(self):
-        with open(os.path.join(HEADERS, "wireproof", "wireproof.h"), encoding="utf-8") as text:
-            declared = set(re.findall(r"WIREPROOF_C_EXPORT [^;(]*?(wireproof_\w+)\(", text.read()))
+        declared = set()
+        for header in ("wireproof.h", "lab.h"):
+            with open(os.path.join(HEADERS, "wireproof", header), encoding="utf-8") as text:
+                declared |= set(re.findall(r"WIREPROOF_C_EXPORT [^;(]*?(wireproof_\w+)\(", text.read()))
         self.assertGreater(len(declared), 40)
         shown = [line.split()[-1].split("@@") for line in run(
             "nm", "-D", "--defined-only", self.find("libwireproof.so")).splitlines() if " A " not in line]

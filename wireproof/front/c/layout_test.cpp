@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wireproof/lab.h"
 #include "wireproof/wireproof.h"
 
 namespace {
@@ -33,6 +34,12 @@ TEST(CLayout, IsThatOfTheFirstVersion) {
     EXPECT_LAST(wireproof_point_plan, user, 64);
     EXPECT_EQ(offsetof(wireproof_point_figures, buffer_most), 144U);
     EXPECT_LAST(wireproof_point_figures, latency_max, 184);
+    EXPECT_EQ(offsetof(wireproof_search_settings, window), 32U);
+    EXPECT_EQ(offsetof(wireproof_search_settings, faults), 56U);
+    EXPECT_LAST(wireproof_search_settings, states_max, 80);
+    EXPECT_EQ(offsetof(wireproof_search_findings, states), 48U);
+    EXPECT_LAST(wireproof_search_findings, circle, 96);
+    EXPECT_LAST(wireproof_world_findings, seconds, 64);
 }
 #endif
 
