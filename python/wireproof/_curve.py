@@ -30,6 +30,7 @@ _TITLES = {
     "latency_p99.9": "latency of 99.9 % of units, in bytes on the line",
     "latency_max": "longest latency in bytes on the line",
 }
+_CLASS = "wireproof-curve"
 _PERCENT = {"etr", "throughput"}
 _WIDTH, _HEIGHT = 720, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 24, 40, 52
@@ -114,16 +115,32 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
 
 
 def _style() -> str:
-    colours = "".join(f".c{i}{{stroke:{c}}}.f{i}{{fill:{c}}}" for i, c in enumerate(_LIGHT))
-    dark = "".join(f".c{i}{{stroke:{c}}}.f{i}{{fill:{c}}}" for i, c in enumerate(_DARK))
-    return (
-        '<style>text{font:12px system-ui,"Segoe UI","DejaVu Sans",sans-serif;fill:#1f2328}'
-        ".bg{fill:#ffffff}.name{font-size:15px;font-weight:600}.grid{stroke:#d0d7de}"
-        ".frame{stroke:#8c959f;fill:none}.curve{fill:none;stroke-width:1.8}"
-        ".note{font-size:11px}.form{fill:none;stroke-width:1.2;stroke-dasharray:5 4;opacity:.75}"
-        f"{colours}@media (prefers-color-scheme:dark){{text{{fill:#e6edf3}}.bg{{fill:#0d1117}}"
-        f".grid{{stroke:#30363d}}.frame{{stroke:#656c76}}{dark}}}</style>"
-    )
+    """Each rule is for this kind of picture alone: a page may have others."""
+    light = {
+        "text": 'font:12px system-ui,"Segoe UI","DejaVu Sans",sans-serif;fill:#1f2328',
+        ".bg": "fill:#ffffff",
+        ".name": "font-size:15px;font-weight:600",
+        ".note": "font-size:11px",
+        ".grid": "stroke:#d0d7de",
+        ".frame": "stroke:#8c959f;fill:none",
+        ".curve": "fill:none;stroke-width:1.8",
+        ".form": "fill:none;stroke-width:1.2;stroke-dasharray:5 4;opacity:.75",
+    }
+    dark = {
+        "text": "fill:#e6edf3",
+        ".bg": "fill:#0d1117",
+        ".grid": "stroke:#30363d",
+        ".frame": "stroke:#656c76",
+    }
+    for rules, colours in ((light, _LIGHT), (dark, _DARK)):
+        for index, colour in enumerate(colours):
+            rules[f".c{index}"] = f"stroke:{colour}"
+            rules[f".f{index}"] = f"fill:{colour}"
+
+    def text(rules: Mapping[str, str]) -> str:
+        return "".join(f".{_CLASS} {name}{{{rule}}}" for name, rule in rules.items())
+
+    return f"<style>{text(light)}@media (prefers-color-scheme:dark){{{text(dark)}}}</style>"
 
 
 def draw(
@@ -150,7 +167,7 @@ def draw(
     up = _Axis(ys, log_y, height - _BOTTOM, top)
     title = f"{_TITLES.get(y, y)} over {_TITLES.get(x, x)}"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{_CLASS}" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}"'
         f' height="{height}" role="img"><title>{html.escape(f"{name}: {title}")}</title>{_style()}',
         f'<rect class="bg" width="{_WIDTH}" height="{height}"/>',
         f'<text class="name" x="{_LEFT}" y="24">{html.escape(name)}</text>',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import html
 import json
@@ -51,7 +52,10 @@ class Findings:
         return None if self.scenario is None else ladder(self.scenario)
 
     def _summary(self) -> str:
-        text = f"{self.protocol}: {self.verdict}; {self.states} states ({self.end_states} of an end), {self.edges} edges"
+        text = (
+            f"{self.protocol}: {self.verdict}; {self.states} states ({self.end_states} of an end),"
+            f" {self.edges} edges"
+        )
         if self.holds:
             text += (
                 f"\nthe worst state needs {self.moves_to_finish} moves to finish,"
@@ -64,7 +68,12 @@ class Findings:
 
     def _repr_html_(self) -> str:
         drawn = self.counterexample
-        return f"<pre>{html.escape(self._summary())}</pre>" + (drawn.svg if drawn else "")
+        page = f"<pre>{html.escape(self._summary())}</pre>"
+        if drawn is None:
+            return page
+        # As an image: the styles of the drawing must not reach the page.
+        data = base64.b64encode(drawn.svg.encode()).decode()
+        return f'{page}<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(drawn.name)}">'
 
 
 def search(

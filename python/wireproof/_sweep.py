@@ -171,10 +171,13 @@ class SweepResult(Sequence[dict[str, Any]]):
         shown = ["protocol", "ber", "payload", "packets", "etr", "closed_form", "throughput"]
         table = [shown] + [[_cell(row.get(c)) for c in shown] for row in self._rows]
         widths = [max(len(line[i]) for line in table) for i in range(len(shown))]
-        return "\n".join(
-            "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths)))
-            for line in table
-        )
+
+        def text(line: list[str]) -> str:
+            first, *others = line
+            cells = [cell.rjust(width) for cell, width in zip(others, widths[1:])]
+            return "  ".join([first.ljust(widths[0]), *cells])
+
+        return "\n".join(map(text, table))
 
     def __repr__(self) -> str:
         return f"<SweepResult {self.name!r}: {len(self)} points, seed {self.seed}>"

@@ -187,7 +187,7 @@ def test_a_transfer_is_under_way_when_all_is_freed():
 
 def test_objects_are_freed_in_any_order():
     chosen = random.Random(7)
-    for _ in range(60):
+    for _ in range(30):
         a, b = pair()
         objects = {"a": a, "b": b, "memory": b.register_memory(bytearray(1000))}
         objects["handler"] = b.handler(1)(lambda message, held=objects: message.data)
@@ -238,7 +238,7 @@ def test_threads_free_endpoints_of_other_threads():
 
     def work(seed):
         chosen = random.Random(seed)
-        for _ in range(15):
+        for _ in range(8):
             a, b = pair(job=seed + 1)
             box = [a, b]
 

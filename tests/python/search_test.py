@@ -1,5 +1,6 @@
 """Searches and random worlds, and that they are those of the command."""
 
+import base64
 import json
 import os
 import signal
@@ -67,7 +68,9 @@ def test_a_counterexample_shows_itself(tmp_path):
     assert drawn.frames > 3 and drawn.svg.startswith("<svg ")
     assert found.text in str(found) and found.violation in str(found)
     page = found._repr_html_()
-    assert page.startswith("<pre>hippi6400: ") and "<svg " in page
+    assert page.startswith("<pre>hippi6400: ") and "<style>" not in page
+    picture = page.split("base64,")[1].split('"')[0]
+    assert base64.b64decode(picture).decode() == drawn.svg
     # The file that the command writes is this scenario.
     file = tmp_path / "found.toml"
     of_command("hippi6400", "--rule", "literal", "--no-damage", "--out", str(file))

@@ -19,7 +19,9 @@ EVERY_KIND = """
 seed = 11
 packets = 3000
 [grid]
-protocol = ["pcie", "hippi6400", "flit", "flit-selective", "ue-llr", "cxl-llr", "sp-am", "rc", "uc", "go-back-n", "ideal"]
+protocol = [
+    "pcie", "hippi6400", "flit", "flit-selective", "ue-llr", "cxl-llr", "sp-am", "rc", "uc", "go-back-n", "ideal"
+]
 ber = { from = 1e-7, to = 1e-5, points = 4 }
 payload = [60, 940]
 fec = ["on", "off"]
