@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-HEADER, SYMBOLS = "include/wireproof/wireproof.h", "cmake/wireproof.map.in"
+HEADER = "include/wireproof/lab.h"  # it includes wireproof.h
+SYMBOLS = "cmake/wireproof.map.in"
 BASELINE, CONSTANTS = "tests/abi/wireproof_0.abi", "tests/abi/constants_0.txt"
 EXPORTED = '__attribute__((visibility("default")))'
 
@@ -77,15 +78,16 @@ def self_test(source, folder):
     assert "WIREPROOF_PEER_LOST 5\n" in constants(source / HEADER, folder)
     changed = folder / "include" / "wireproof"
     changed.mkdir(parents=True)
-    (changed / "version.h").write_text((source / HEADER).with_name("version.h").read_text())
-    text = (source / HEADER).read_text()
+    for name in ("version.h", "lab.h"):
+        (changed / name).write_text((source / HEADER).with_name(name).read_text())
+    text = (source / HEADER).with_name("wireproof.h").read_text()
     for before, after, word in (("uint64_t seed;  ", "uint32_t seed;  ", "wireproof_options"),
                                 ("size_t peer,\n", "int peer,\n", "from 64 to 32"),
                                 ("uint32_t argument;     // of a store\n    uint32_t handler; ",
                                  "uint32_t handler;\n    uint32_t argument; ", "wireproof_message")):
         assert before in text, before
         (changed / "wireproof.h").write_text(text.replace(before, after))
-        found = difference(folder / "base.abi", library(changed / "wireproof.h", source / SYMBOLS, folder))
+        found = difference(folder / "base.abi", library(changed / "lab.h", source / SYMBOLS, folder))
         assert word in found, f"{after}: {found}"
 
 
