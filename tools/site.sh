@@ -31,9 +31,11 @@ version=$(sed -n 's/^#define WIREPROOF_VERSION_[A-Z]* \([0-9]*\)$/\1/p' include/
     cat docs/site/Doxyfile
     printf '%s\n' "OUTPUT_DIRECTORY = \"$out\"" "PROJECT_NUMBER = $version" "STRIP_FROM_PATH = \"$source\"" \
         "USE_MDFILE_AS_MAINPAGE = \"$source/README.md\""
-    git ls-files '*.md' ':!tests' | sed 's/.*/INPUT += "&"/'
+    find . \( -path ./tests -o -path ./build -o -path ./debian -o -path './obj-*' \) -prune -o -name '*.md' -print |
+        sort | sed 's/.*/INPUT += "&"/'
 } | doxygen -
 # All pages are in one folder. Links to a header lead to its page.
 sed -i -e 's|href="\(\.\./\)*|href="|g' -e 's|href="include/wireproof/\([a-z]*\)\.\([a-z]*\)"|href="\1_8\2.html"|g' "$out"/*.html
 # Pages link to pictures, grids and examples by the paths of the repository.
-git ls-files -z docs/pictures docs/sweeps examples | xargs -0 cp --parents -t "$out"
+cp -r --parents -t "$out" docs/pictures docs/sweeps examples
+cp -t "$out" docs/*.ipynb
