@@ -303,7 +303,7 @@ TEST(CounterSection, ValuesThatAReaderTakesAreOfOneMoment) {
         std::size_t others = 0;
         for (const PublishedRow& row : all[0].rows) {
             for (const std::uint64_t value : row.values)
-                others += value != all[0].values[0] ? 1 : 0;
+                others += value != all[0].values[0] ? 1U : 0U;
         }
         EXPECT_EQ(others, 0U);
     }

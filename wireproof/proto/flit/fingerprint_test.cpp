@@ -36,7 +36,10 @@ struct Receiving {
             EXPECT_TRUE(receiver.next_message());
         }
     }
-    void send() { receiver.notice_left(Instant(), stats); }
+    void send() {
+        const bool acks = receiver.nak() == Nak::none;
+        receiver.notice_left(Instant(), acks ? Command::ack : Command::standard_nak, stats);
+    }
     void lose_payload() {
         receiver.on_invalid(Instant(), stats);
         receiver.on_invalid(Instant(), stats);
