@@ -95,7 +95,7 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
         self.refuses("carry", self.file(1), "--wire", "tin", words=["--wire", "udp", "sim"])
         self.refuses("carry", self.file(1), "--protocol", "tcp", words=["--protocol", "sp-am"])
         self.refuses("soak", "--protocol", "tcp", words=["--protocol", "sp-am", "ib", "pcie", "cxl-llr"])
-        self.refuses("soak", "--protocol", "pcie", "--congestion", "path", words=["--congestion", "pcie"])
+        self.refuses("soak", "--protocol", "pcie", "--congestion", "path", words=["--congestion", "sp-am"])
         self.refuses("soak", "--congestion", "cubic", words=["--congestion", "off", "loss", "path"])
 
     def test_an_address_lacks_its_port_or_is_none(self):

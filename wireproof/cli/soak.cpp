@@ -20,6 +20,7 @@
 #include "wireproof/cli/job_ranks.hpp"
 #include "wireproof/cli/names.hpp"
 #include "wireproof/cli/numbers.hpp"
+#include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/soak_worlds.hpp"
 #include "wireproof/cli/timing.hpp"
@@ -42,11 +43,8 @@ worlds could not run; 2: the command line is wrong.)";
 
 using Json = SoakJson;
 
-/// The protocols that are not link engines.
-constexpr std::array<std::string_view, 4> no_links = {"sp-am", "rc", "uc", "ib"};
-
-std::vector<std::string> soak_protocols() {
-    std::vector<std::string> names(no_links.begin(), no_links.end());
+std::vector<std::string> link_protocols() {
+    std::vector<std::string> names;
     lab::LinkEngines::for_each([&]<class A>() { names.emplace_back(A::name); });
     return names;
 }
@@ -59,17 +57,15 @@ struct SoakVerb {
     std::uint64_t seed = 0;
     bool json = false;
     Timing timing;
+    OptionRules rules;
 
     int run() {
-        if (!congestion.empty() && link_engine()) {
-            throw Failure(fmt::format("--congestion: {} has no congestion control", protocol));
-        }
         catch_interrupts();
         timing.start();
         farm::Farm farm = farm_of("soak", true);
         if (!farm.is_rank_0()) return help(farm, help_with_soak);
         seed = chosen_seed(seed);
-        return with_worlds([&](auto worlds) { return simulate(std::move(worlds), farm); });
+        return with_worlds<int>([&](auto empty) { return simulate(std::move(empty), farm); });
     }
 
     /// For the ranks other than 0. Protocol, seed and congestion control are those of rank 0.
@@ -81,12 +77,13 @@ struct SoakVerb {
         soak.protocol = given.at(0);
         soak.seed = given.at(1);
         soak.congestion = given.at(2);
-        farm.work(soak.with_worlds([&](const auto& worlds) { return soak.work_on(worlds); }));
+        farm.work(
+            soak.with_worlds<farm::Work>([&](const auto& empty) { return soak.work_on(empty); }));
     }
 
     /// Calls `use` with empty worlds of the protocol.
-    template <class Use>
-    auto with_worlds(Use&& use) const {
+    template <class Result, class Use>
+    Result with_worlds(Use&& use) const {
         if (const auto engine = link_engine()) return use(LinkWorlds(*engine));
         if (protocol == "sp-am") return use(AmWorlds(control()));
         return use(IbWorlds(transport(), control()));
@@ -204,20 +201,22 @@ void add_soak(CLI::App& app, Run& run) {
     const auto soak = std::make_shared<SoakVerb>();
     CLI::App* verb = app.add_subcommand("soak", "simulate random worlds until one breaks a rule");
     constexpr auto any = std::numeric_limits<std::uint64_t>::max();
-    std::vector<std::string> links = soak_protocols();
-    links.erase(links.begin(), links.begin() + no_links.size());
+    const std::vector<std::string> links = link_protocols();
+    std::vector<std::string> protocols = {"sp-am", "rc", "uc", "ib"};
+    protocols.insert(protocols.end(), links.begin(), links.end());
     verb->add_option(
             "--protocol", soak->protocol,
             "sp-am, rc, uc, ib: queue pairs of rc and uc,\nor a link engine: " + either_of(links))
         ->type_name("NAME")
-        ->check(CLI::IsMember(soak_protocols()))
+        ->check(CLI::IsMember(protocols))
         ->capture_default_str();
-    verb->add_option("--congestion", soak->congestion,
-                     "control of rc, and of sp-am with selective "
-                     "recovery; else each world draws its own")
-        ->type_name("KIND")
-        ->check(CLI::IsMember(std::vector<std::string>(congestion::kind_names.begin(),
-                                                       congestion::kind_names.end())));
+    const CLI::Option* control =
+        verb->add_option("--congestion", soak->congestion,
+                         "control of rc, and of sp-am with selective "
+                         "recovery; else each world draws its own")
+            ->type_name("KIND")
+            ->check(CLI::IsMember(std::vector<std::string>(congestion::kind_names.begin(),
+                                                           congestion::kind_names.end())));
     accept_whole(*verb->add_option("--worlds", soak->worlds,
                                    "how many worlds (1000 if neither this nor --seconds)")
                       ->type_name("N"),
@@ -233,7 +232,13 @@ void add_soak(CLI::App& app, Run& run) {
     soak->timing.add(*verb);
     verb->add_flag("--json", soak->json, "print one JSON object (schema wireproof.soak/1)");
     verb->footer(soak_examples);
-    verb->callback([soak, &run] { run = [soak] { return soak->run(); }; });
+    soak->rules.applies(
+        control, [verb_of = soak.get()] { return !verb_of->link_engine(); },
+        "--protocol sp-am, rc, uc or ib");
+    verb->callback([soak, verb, &run] {
+        soak->rules.check(*verb);
+        run = [soak] { return soak->run(); };
+    });
 }
 
 }  // namespace wireproof::cli

@@ -146,7 +146,7 @@ std::string LinkWorlds::text() const {
     const lab::LinkWorldResult& sum = summary_.sum;
     return fmt::format(
         "{} messages delivered, {} lost when an end went down, {} times;\n"
-        "{} frames, {} faults, {} replays, {} of them by a timer; {} frames resent,\n"
+        "{} frames, {} faults, {} replays, {} timeouts; {} frames resent,\n"
         "at worst {:.2f} for a fault (seed {})\n",
         sum.delivered, sum.lost, sum.downs, sum.frames, sum.faults, sum.replays, sum.timeouts,
         sum.resent, summary_.cost_max, summary_.costliest_seed);

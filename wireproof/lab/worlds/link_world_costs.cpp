@@ -24,9 +24,10 @@ std::string broken_bound(const LinkWorldResult& world, const LinkCostTerms& term
     if (world.resent > (terms.window + 1) * world.replays)
         return "more frames resent than were kept";
     if (world.resets > 2 * trouble) return "the link began again more often than there was trouble";
-    // On demand, the NOPs that follow a flit carry an acknowledgement, too, and a notice draws
-    // some. A handshake has a few.
-    const std::uint64_t drawn = 3 * world.numbered + 10 * trouble + 20 * (1 + world.downs);
+    // On demand, the NOPs that follow a flit carry an acknowledgement, too. A Nak leaves up to four
+    // times, and each copy draws an explicit NOP and an acknowledgement. A handshake has a few.
+    const std::uint64_t drawn =
+        3 * world.numbered + 10 * trouble + 20 * world.naks + 20 * (1 + world.downs);
     if (terms.rests && world.acks > drawn) {
         return "more acknowledgements than there was to acknowledge";
     }

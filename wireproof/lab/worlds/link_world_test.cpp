@@ -135,7 +135,7 @@ TEST(LinkWorldCosts, EachRepairHasAReason) {
     EXPECT_NE(with(&LinkWorldResult::replays, 301), "");
     EXPECT_NE(with(&LinkWorldResult::resent, 501), "");
     EXPECT_NE(with(&LinkWorldResult::resets, 201), "");
-    EXPECT_NE(with(&LinkWorldResult::acks, 4021), "");
+    EXPECT_NE(with(&LinkWorldResult::acks, 5821), "");
     LinkWorldResult more = usual;
     more.timeouts = 130;
     EXPECT_EQ(bound_of(more, {.window = 4, .echoes = true}), "");
