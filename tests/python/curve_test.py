@@ -53,6 +53,7 @@ def test_the_axes_have_names_and_units(result):
     texts = [one.text for one in parsed(result.curve("ber", "etr")).iter(f"{SVG}text")]
     assert "bit error rate" in texts and "ETR in %" in texts
     assert {"1e-7", "1e-6", "1e-5"} <= set(texts)  # it is logarithmic
+    assert {"80", "90"} & set(texts)  # per cent
     texts = [one.text for one in parsed(result.curve("payload", "latency_p50")).iter(f"{SVG}text")]
     assert "payload in bytes" in texts
     assert "latency of 50 % of units, in bytes on the line" in texts

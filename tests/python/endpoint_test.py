@@ -149,7 +149,7 @@ def test_an_exception_of_a_handler_is_told_at_both_ends():
     hook, others = sys.unraisablehook, []
     sys.unraisablehook = others.append
     try:
-        asyncio.run(main())
+        asyncio.run(asyncio.wait_for(main(), 60))
     finally:
         sys.unraisablehook = hook
 

@@ -17,6 +17,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / "python" / "wireproof"
+SECONDS_MAX = 300  # a test that hangs with a defect has failed
 MUTANTS = json.loads((HERE / "mutants.json").read_text())
 
 
@@ -47,10 +48,12 @@ def survives(mutant, built):
         for defect in (False, True):
             if defect:
                 source.write_text(source.read_text().replace(mutant["find"], mutant["replace"]))
-            run = subprocess.run(
-                [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", HERE / file, "-k", test],
-                env=os.environ | {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"},
-                capture_output=True, text=True, timeout=300)
+            command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", HERE / file, "-k", test]
+            environment = os.environ | {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+            try:
+                run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS_MAX)
+            except subprocess.TimeoutExpired:
+                return None if defect else "the test hangs without the defect"
             if not defect and run.returncode != 0:
                 return "the test fails without the defect\n" + run.stdout
             if defect and run.returncode != 1:

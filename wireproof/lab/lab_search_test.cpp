@@ -159,6 +159,7 @@ TEST(LabWorld, IsThatOfItsSeed) {
     EXPECT_EQ(rc->failed, queue_pairs.failed);
     EXPECT_EQ(rc->faults, queue_pairs.faults);
     EXPECT_FALSE(rc->controlled);
+    EXPECT_TRUE(run_world({.protocol = "rc", .seed = 5, .congestion = "path"})->controlled);
     EXPECT_NE(run_world({.protocol = "uc", .seed = 5})->frames, rc->frames);
     EXPECT_TRUE(run_world({.protocol = "ib", .seed = 5}));
 }
