@@ -4,7 +4,6 @@
 usage: verbs_hosts_test.py FOLDER_OF_THE_LIBRARY [unittest options]
 """
 import os
-import pathlib
 import re
 import shutil
 import signal
@@ -14,6 +13,7 @@ import time
 import unittest
 
 import verbs_programs
+from published import counters_of
 from verbs_programs import LIMIT, converse, end, environment, free_port, run, start, start_server
 
 PROGRAMS = "ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ib_send_bw ib_write_bw".split()
@@ -28,22 +28,6 @@ def tearDownModule():
     verbs_programs.tear_down()
 
 
-def counters_of(process):
-    """The counters of a program's device, by name."""
-    for file in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
-        try:
-            if "memfd:wireproof-verbs" not in os.readlink(file):
-                continue
-            # The text is after a short header.
-            text = file.read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        found = dict(re.findall(r"([a-z_]+(?:\.[a-z_0-9]+)+) (\S+)\n", text))
-        if found:
-            return found
-    return {}
-
-
 def wait_until(holds, what):
     limit = time.monotonic() + LIMIT
     while not holds():
@@ -53,7 +37,7 @@ def wait_until(holds, what):
 
 
 def number(process, name):
-    return int(counters_of(process).get(name, 0))
+    return counters_of(process.pid).get(name, 0)
 
 
 class OneHost(unittest.TestCase):
@@ -83,9 +67,9 @@ class OneHost(unittest.TestCase):
             with self.subTest(**more):
                 server, client = self.start_pair(["ib_send_bw", "-x", "1", "-F", "-D", "3"], environment(**more))
                 wait_until(lambda: number(client, "counters.port_xmit_packets") > 1000, "packets")
-                counters = counters_of(client)
+                counters = counters_of(client.pid)
                 all_packets = counters["counters.port_xmit_packets"]
-                self.assertEqual(counters["shared.frames_sent"], "0" if more else all_packets)
+                self.assertEqual(counters["shared.frames_sent"], 0 if more else all_packets)
                 for process in (client, server):
                     output, _ = process.communicate(timeout=LIMIT)
                     self.assertEqual(process.returncode, 0, output)
@@ -185,7 +169,7 @@ class TwoHosts(unittest.TestCase):
             self.addCleanup(end, client)
             counters = {}
             while client.poll() is None and time.monotonic() < limit:
-                counters = counters_of(client) or counters
+                counters = counters_of(client.pid) or counters
                 time.sleep(0.1)
             output, _ = client.communicate(timeout=LIMIT)
             if "Couldn't connect" not in output or time.monotonic() > limit:

@@ -3,16 +3,15 @@
 
 usage: verbs_perftest_test.py FOLDER_OF_THE_LIBRARIES [unittest options]
 """
-import glob
 import os
 import re
-import struct
 import sys
 import threading
 import time
 import unittest
 
 import verbs_programs as programs
+from published import counters_of
 
 KINDS = ("send", "write", "read", "atomic")
 PROGRAMS = [f"ib_{kind}_{what}" for kind in KINDS for what in ("bw", "lat")]
@@ -151,29 +150,18 @@ class Watched(threading.Thread):
 
     def __init__(self, pid):
         super().__init__(daemon=True)
-        self.pid, self.text = pid, ""
+        self.pid, self.counters = pid, {}
         self.start()
 
     def run(self):
         while os.path.exists(f"/proc/{self.pid}"):
-            for path in glob.glob(f"/proc/{self.pid}/fd/*"):
-                try:
-                    if not os.readlink(path).startswith("/memfd:wireproof-verbs "):
-                        continue
-                    with open(path, "rb") as file:
-                        _, _, before, length = struct.unpack("<QqQQ", file.read(32))
-                        text = file.read(length).decode()
-                        file.seek(16)
-                        if struct.unpack("<Q", file.read(8))[0] == before and before % 2 == 0:
-                            self.text = text
-                except (OSError, struct.error, UnicodeDecodeError):
-                    pass
+            self.counters = counters_of(self.pid) or self.counters
             time.sleep(0.005)
 
     def counted(self, pattern):
         self.join()
-        assert self.text, "nothing was counted"
-        return sum(map(int, re.findall(rf"(?m)^{pattern} (\d+)$", self.text)))
+        assert self.counters, "nothing was counted"
+        return sum(value for name, value in self.counters.items() if re.fullmatch(pattern, name))
 
     def sum_of(self, name):
         return self.counted(rf"queue_pairs\.\d+\.{name}")
