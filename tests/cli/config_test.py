@@ -289,6 +289,11 @@ class TheConfigurationIsPrinted(Configured):
             return key, float(value) if is_number else value
         return [plain(line) for line in lines]
 
+    def test_before_the_words_of_a_program(self):
+        ended = self.run_command("launch", "--ranks", "2", "--print-config", "--", "sh", "-c", "exit 7")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertRegex(ended.out, r"(?m)^ranks = 2  # command line$|^ranks = 2")
+
     def test_without_what_the_verb_requires(self):
         for verb in ("carry", "send", "recv", "inspect", "launch"):
             ended = self.run_command(verb, "--print-config")

@@ -1,6 +1,7 @@
 """The output that docs/ shows is the output of the command, and so are the figures in its tables."""
 import os
 import re
+import shlex
 import textwrap
 import unittest
 
@@ -88,6 +89,46 @@ class TheTableOfSearchesHasTheStatesThatAreFound(Case):
                 found = one_object(ended)
                 self.assertEqual((found["verdict"], found["window"], found["modulus"], found["states"]),
                                  ("holds", window, modulus, states))
+
+
+class EachCommandShownIsUnderstood(Case):
+    ROOT = os.path.join(DOCS, "..")
+    SHOWN = re.compile(r"^(?: {4}(?:\$ )?)?wireproof ((?:\\\n|[^\n])+)$", re.M)
+
+    def pages(self):
+        for folder, _, names in os.walk(DOCS):
+            for name in names:
+                if name.endswith(".md"):
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        yield name, file.read()
+        with open(os.path.join(self.ROOT, "README.md"), encoding="utf-8") as file:
+            text = file.read()
+        # This section describes the verbs and shows no command.
+        yield "README.md", text[:text.index("## The command\n")] + text[text.index("Each subcommand has"):]
+
+    @staticmethod
+    def words(shown):
+        """Of a line without what explains it and what the shell takes."""
+        line = re.split(r" {2,}|[|>&;]|\s#", shown.replace("\\\n", " "))[0] if "\\" not in shown else \
+            re.split(r"[|>&;]", re.sub(r"\s*\\\n\s*", " ", shown))[0]
+        return shlex.split(line.replace("[", "").replace("]", ""))
+
+    def test_with_all_its_options(self):
+        """--print-config reads all options, and runs nothing."""
+        with open(self.path("faults.toml"), "w", encoding="utf-8"):
+            pass
+        seen = 0
+        for page, text in self.pages():
+            for shown in self.SHOWN.findall(text):
+                words = self.words(shown)
+                if words[0] in ("help", "verbs" if os.environ.get("WIREPROOF_HAS_VERBS") != "1" else ""):
+                    continue
+                seen += 1
+                place = words.index("--") if "--" in words else len(words)
+                with self.subTest(page=page, shown=shown):
+                    ended = self.run_command(*words[:place], "--print-config", *words[place:])
+                    self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertGreater(seen, 50)
 
 
 class TheLargeSearchesAreCommandLines(Case):

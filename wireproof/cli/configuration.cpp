@@ -95,9 +95,9 @@ void read(Command& command, const std::vector<std::string>& words) {
     } catch (const CLI::RequiredError&) {
         const CLI::App* const verb = command.verb();
         if (verb == nullptr) throw;
-        if (const auto rest = verb->remaining(); !rest.empty()) {
-            throw CLI::ExtrasError(verb->get_name(), rest);
-        }
+        std::vector<std::string> rest = verb->remaining();
+        std::erase(rest, "--");  // CLI11 counts the mark before the words of a program
+        if (!rest.empty()) throw CLI::ExtrasError(verb->get_name(), rest);
     }
 }
 

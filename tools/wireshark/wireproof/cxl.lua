@@ -26,8 +26,10 @@ return function(common, bytes)
         {"fresh", "bool", "Training: the sender has no state of this link", 8, nil, 0x01},
         {"heard", "bool", "Training: the sender has received a training set", 8, nil, 0x02},
         {"done", "bool", "Training: the sender has ended it", 8, nil, 0x04},
+        {"down", "bool", "Training: the sender has given the link up", 8, nil, 0x08},
         {"own", "uint8", "Training: own round", base.DEC},
         {"peers", "uint8", "Training: the peer's round", base.DEC},
+        {"set_crc", "uint32", "CRC-32C of the training set", base.HEX},
         {"resent_of", "framenum", "Sent before in", base.NONE},
     }, common.rows(common.damage_experts, {
         {"retransmission", "SEQUENCE", "NOTE", "Retransmission"},
@@ -40,11 +42,8 @@ return function(common, bytes)
     local flit_size, set_size, usual_depth = 68, 8, 128
 
     local function is_set(raw)
-        if #raw ~= set_size or bytes.u8(raw, 0) ~= 0xBC or bytes.u8(raw, 1) > 7 then return false end
-        for i = 0, 3 do
-            if bytes.u8(raw, i) + bytes.u8(raw, 4 + i) ~= 255 then return false end
-        end
-        return true
+        return #raw == set_size and bytes.u8(raw, 0) == 0xBC and bytes.u8(raw, 1) <= 15 and
+            bytes.le(raw, 4, 4) == bytes.crc32c(raw:sub(1, 4))
     end
 
     local function crc_holds(raw)
@@ -57,9 +56,10 @@ return function(common, bytes)
 
     local function show_set(tree, tvb, raw, context, ends)
         tree:add(F.kind, "training"):set_generated()
-        for _, key in ipairs({"fresh", "heard", "done"}) do tree:add(F[key], tvb(1, 1)) end
+        for _, key in ipairs({"fresh", "heard", "done", "down"}) do tree:add(F[key], tvb(1, 1)) end
         tree:add(F.own, tvb(2, 1))
         tree:add(F.peers, tvb(3, 1))
+        tree:add_le(F.set_crc, tvb(4, 4))
         tree:append_text(", training")
         common.inform(context, "training")
         tree:add_proto_expert_info(E.training, "Training: a replay ends")

@@ -17,6 +17,8 @@ return function(common, bytes)
         {"ctl_type", "uint8", "Type of the control ordered set", base.HEX, types},
         {"ack", "uint32", "Number of the control ordered set", base.DEC},
         {"init_data", "uint16", "init_data", base.HEX},
+        {"crc", "uint32", "CRC of the control ordered set", base.HEX},
+        common.check_field("crc_status", "CRC status"),
     }, common.resend_fields), common.rows(common.resend_experts, common.damage_experts, {
         {"nack", "SEQUENCE", "NOTE", "The receiver asks for frames again"},
         {"life", "SEQUENCE", "CHAT", "A new life of the sender begins"},
@@ -25,13 +27,16 @@ return function(common, bytes)
     local F, E = made.fields, made.experts
     local ue = {name = "ue-llr", made = made, counts_frames = false}
     local head_size, overhead, circle = 24, 28, 1048576
+    -- A control ordered set in a datagram ends with a CRC-32, and the FCS of a frame in a datagram also
+    -- covers the preamble (LLR-38). On a line neither is so.
+    local ctl_size, checked_size = 8, 12
 
     local function is_preamble(raw)
         return bytes.u8(raw, 0) == 0xFB and raw:sub(5, 8) == "\x55\x55\x55\xD5"
     end
 
     local function is_ctl(raw)
-        if #raw ~= 8 or bytes.u8(raw, 0) ~= 0x4B or bytes.u8(raw, 7) ~= 0 then return false end
+        if #raw ~= ctl_size and #raw ~= checked_size or bytes.u8(raw, 0) ~= 0x4B or bytes.u8(raw, 7) ~= 0 then return false end
         local type = types[bytes.u8(raw, 1)]
         return type == "CF_UPDATE" or type ~= nil and bytes.u8(raw, 4) % 16 == 6
     end
@@ -46,6 +51,13 @@ return function(common, bytes)
         tree:add(F.kind, kind):set_generated()
         tree:add(F.begin, tvb(0, 1))
         tree:add(F.ctl_type, tvb(1, 1))
+        if #raw == checked_size then
+            tree:add_le(F.crc, tvb(ctl_size, 4))
+            local status = common.once(context, function()
+                return bytes.le(raw, ctl_size, 4) == bytes.crc32(raw:sub(1, ctl_size)) and 1 or 0
+            end)
+            common.show_check(made, tree, "crc_status", status, "The CRC is wrong")
+        end
         if kind == "CF_UPDATE" then
             common.inform(context, kind)
             return
@@ -100,7 +112,8 @@ return function(common, bytes)
         tree:append_text(", " .. text)
         common.inform(context, text)
         local status = common.once(context, function()
-            return bytes.le(raw, behind, 4) == bytes.crc32(raw:sub(9, behind)) and 1 or 0
+            local fcs = bytes.le(raw, behind, 4)
+            return (fcs == bytes.crc32(raw:sub(9, behind)) or fcs == bytes.crc32(raw:sub(1, behind))) and 1 or 0
         end)
         common.show_check(made, tree, "fcs_status", status, "The FCS is wrong")
         -- A sender may poison the FCS of a frame. The number is not under the FCS.
