@@ -292,7 +292,7 @@ class TheConfigurationIsPrinted(Configured):
     def test_before_the_words_of_a_program(self):
         ended = self.run_command("launch", "--ranks", "2", "--print-config", "--", "sh", "-c", "exit 7")
         self.assertEqual((ended.code, ended.err), (0, ""))
-        self.assertRegex(ended.out, r"(?m)^ranks = 2  # command line$|^ranks = 2")
+        self.assertRegex(ended.out, r"(?m)^ranks = 2\b")
 
     def test_without_what_the_verb_requires(self):
         for verb in ("carry", "send", "recv", "inspect", "launch"):

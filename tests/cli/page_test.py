@@ -123,7 +123,9 @@ class PicturesOfTheDocumentsAreOfTheirSweeps(PageCase):
                 "bands": svg.count("<polygon"), "names": names}
 
     def test_all_of_them(self):
-        sweeps = sorted(os.listdir(os.path.join(self.DOCS, "sweeps")))
+        # The page shows the closed forms as a table.
+        sweeps = sorted(name for name in os.listdir(os.path.join(self.DOCS, "sweeps"))
+                        if not name.startswith("closed-forms-"))
         pictures = sorted(os.listdir(os.path.join(self.DOCS, "pictures")))
         self.assertEqual([name.replace(".toml", ".svg") for name in sweeps], pictures)
         self.assertGreater(len(sweeps), 2)
