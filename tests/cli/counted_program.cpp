@@ -1,9 +1,8 @@
 // A program whose counters are known, for the tests of `wireproof stat`. It prints "open" and then
 // obeys the lines of its standard input until that ends.
 //
-//   counted_program pair            two Endpoints on UDP. "send N": node 0 sends N requests, and
-//   the
-//                                   program waits until all have arrived; prints "sent"
+//   counted_program pair            two Endpoints on UDP. "send N": node 0 sends N requests, waits
+//                                   until all have arrived, and prints "sent"
 //   counted_program quiet           the same with Options::publish_counters = false
 //   counted_program peers N         an Endpoint that has begun to send to N peers that do not exist
 //   counted_program device ADDRESS  a Device with one queue pair
@@ -68,9 +67,9 @@ int run_pair(bool publish) {
             sender.poll();
             receiver.poll();
         }
-        // Before a sleep, the values are copied.
-        sender.wait({}, std::chrono::milliseconds(2));
-        receiver.wait({}, std::chrono::milliseconds(2));
+        // Before a sleep, the values are copied. On a busy machine, a short wait does not sleep.
+        sender.wait({}, std::chrono::milliseconds(50));
+        receiver.wait({}, std::chrono::milliseconds(50));
         say("sent");
     }
     return 0;

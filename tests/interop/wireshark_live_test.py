@@ -36,6 +36,13 @@ class Live(LiveCase):
         wrong = [key for key in counts if key.endswith(COMPLAINTS)]
         self.assertEqual({key: counts[key] for key in wrong}, dict.fromkeys(wrong, 0))
 
+    def expect_nothing_missing(self, counts):
+        """Nothing was lost before the capture. If a sender moves to another processor, two of its packets may swap."""
+        swapped = counts["late"]
+        self.assertLessEqual(swapped, 2)
+        self.assertLessEqual(counts["gap"], swapped)
+        self.assertEqual([counts[key] for key in ("am_gap", "duplicate")], [0, 0])
+
     def test_retransmissions_are_as_many_as_the_command_counts(self):
         for protocol in PREFIX:
             with self.subTest(protocol):
@@ -45,8 +52,7 @@ class Live(LiveCase):
                 self.assertGreater(run["frames"]["resent"], 0)
                 self.assertEqual(counts["again"], run["frames"]["resent"])
                 self.expect_nothing_wrong(counts)
-                # Nothing was lost before the capture.
-                self.assertEqual([counts[key] for key in ("gap", "am_gap", "late", "duplicate")], [0, 0, 0, 0])
+                self.expect_nothing_missing(counts)
 
     def test_frames_without_faults_have_no_gap(self):
         for protocol in PREFIX:
@@ -56,7 +62,7 @@ class Live(LiveCase):
                 self.expect_frames(counts, run["frames"]["sent"])
                 self.assertEqual(counts["again"], run["frames"]["resent"])
                 self.expect_nothing_wrong(counts)
-                self.assertEqual([counts[key] for key in ("gap", "am_gap", "late", "duplicate")], [0, 0, 0, 0])
+                self.expect_nothing_missing(counts)
 
     def test_datagrams_that_were_lost_are_missing(self):
         """Of each direction, the last ones may be lost unseen. Flits count frames, and not datagrams."""
