@@ -9,6 +9,8 @@ import os
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 
+from ._picture import in_page
+
 Points = Sequence[tuple[float, float, float | None]]
 
 _TITLES = {
@@ -50,6 +52,9 @@ class Curve:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+    def _repr_html_(self) -> str:
+        return in_page(self.svg, self.title)
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Writes the picture into a file."""

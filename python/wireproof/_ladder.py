@@ -8,6 +8,7 @@ import pathlib
 from collections.abc import Callable
 
 from . import _wireproof
+from ._picture import in_page
 from ._point import Bursts, arguments_of
 
 
@@ -28,6 +29,9 @@ class Ladder:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+    def _repr_html_(self) -> str:
+        return in_page(self.svg, self.name)
 
 
 def text_of(source: str | os.PathLike[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import html
 import json
@@ -11,6 +10,7 @@ from typing import Any
 
 from . import _wireproof
 from ._ladder import Ladder, ladder
+from ._picture import in_page
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,9 +71,7 @@ class Findings:
         page = f"<pre>{html.escape(self._summary())}</pre>"
         if drawn is None:
             return page
-        # As an image: the styles of the drawing must not reach the page.
-        data = base64.b64encode(drawn.svg.encode()).decode()
-        return f'{page}<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(drawn.name)}">'
+        return page + in_page(drawn.svg, drawn.name)
 
 
 def search(

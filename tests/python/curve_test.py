@@ -38,6 +38,7 @@ def test_each_combination_of_the_other_settings_is_a_curve(result):
     for points in curve.curves.values():
         assert [x for x, _, _ in points] == [1e-7, 3.1623e-7, 1e-6, 3.1623e-6, 1e-5]
     picture = parsed(curve)
+    assert curve._repr_html_().startswith('<img src="data:image/svg+xml;base64,')
     classes = [one.get("class") for one in picture.iter(f"{SVG}path")]
     assert sum(c.startswith("form ") for c in classes) == 4  # the closed forms
     assert sum(1 for _ in picture.iter(f"{SVG}circle")) == 20

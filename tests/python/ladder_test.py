@@ -1,5 +1,7 @@
 """Drawings of small exchanges."""
 
+import base64
+import re
 import xml.etree.ElementTree
 
 import pytest
@@ -16,6 +18,8 @@ def test_a_scenario_is_drawn_as_text_and_picture():
     assert "---- TLP 0 -" in str(ladder)
     assert ladder._repr_svg_().startswith("<svg ")
     xml.etree.ElementTree.fromstring(ladder._repr_svg_())
+    image = re.search(r'^<img src="data:image/svg\+xml;base64,([^"]+)" alt="[^"]+"', ladder._repr_html_())
+    assert base64.b64decode(image[1]).decode() == ladder.svg
 
 
 def test_a_scenario_may_be_a_file(tmp_path):
