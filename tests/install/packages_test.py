@@ -82,6 +82,44 @@ class PackagesInASystemOfTheirOwn(unittest.TestCase):
         said = self.sh("cd /tmp && cmake -B build . >&2 && cmake --build build >&2 && build/hello")
         self.assertIn("5 squared is 25\n", said)
 
+    def test_a_program_in_c_finds_the_library_with_pkg_config(self):
+        self.sh("apt-get install -y -qq --no-install-recommends gcc libc6-dev pkg-config")
+        self.put("c_api.c", (SOURCE / "examples/c_api.c").read_text())
+        said = self.sh("cd /tmp && gcc -std=c99 -Wall -Werror c_api.c $(pkg-config --cflags --libs wireproof) -o c_api && "
+                       "./c_api")
+        self.assertRegex(said, r"ETR|etr")
+
+    def test_manual_pages_are_shown(self):
+        self.sh("apt-get install -y -qq --no-install-recommends man-db")
+        said = self.sh("MANWIDTH=80 man wireproof-sweep | cat; man wireproof | cat")
+        self.assertIn("wireproof-sweep", said)
+        self.assertIn("--protocol NAME", said)
+
+    def test_the_shell_completes(self):
+        self.sh("apt-get install -y -qq --no-install-recommends bash-completion")
+        said = self.sh("""bash -ic '. /usr/share/bash-completion/bash_completion; _completion_loader wireproof
+            COMP_WORDS=(wireproof swe) COMP_CWORD=1 COMP_LINE="wireproof swe" COMP_POINT=13
+            $(complete -p wireproof | sed "s/.*-F \\([^ ]*\\).*/\\1/") wireproof swe wireproof
+            echo "${COMPREPLY[@]}"' 2>/dev/null""")
+        self.assertIn("sweep", said)
+
+    def test_python_sweeps(self):
+        said = self.sh("apt-get install -y -qq --no-install-recommends python3-numpy >&2; python3 -c '"
+                       "import wireproof\n"
+                       "grid = {\"protocol\": [\"pcie\", \"ue-llr\"], \"ber\": [1e-7, 1e-6], \"packets\": 10000}\n"
+                       "print(wireproof.sweep(grid).to_numpy().shape[0], \"points\")'")
+        self.assertIn("4 points\n", said)
+
+    def test_wireshark_names_the_packets(self):
+        self.sh("apt-get install -y -qq --no-install-recommends tshark")
+        said = self.sh("cd /tmp && wireproof ladder pcie-lost-tlp --pcapng l.pcapng >&2 && "
+                       "tshark -r l.pcapng -Y wireproof.pcie.retransmission 2>/dev/null", user="nobody")
+        self.assertEqual(len(said.splitlines()), 2, said)
+
+    def test_the_documentation_has_a_front_page(self):
+        page = self.root / "usr/share/doc/wireproof-doc/html/index.html"
+        self.assertIn("Wireproof", page.read_text(encoding="utf-8"))
+
     def test_an_unmodified_program_finds_the_device(self):
         self.sh("apt-get install -y -qq --no-install-recommends ibverbs-utils")
         said = self.sh("wireproof verbs -- ibv_devinfo; ! ibv_devinfo", user="nobody")
