@@ -230,7 +230,7 @@ class OnlyWhatIsPublicIsInstalled(Installed):
 
     def test_each_belongs_to_a_component(self):
         found = {}
-        for component in ("runtime", "development", "wireshark"):
+        for component in ("runtime", "development", "wireshark", "python"):
             prefix = self.path(component)
             run(CMAKE, "--install", BUILD, "--prefix", prefix, "--component", component)
             found[component] = self.files(prefix)
@@ -239,6 +239,8 @@ class OnlyWhatIsPublicIsInstalled(Installed):
         self.assertEqual([os.path.basename(file) for file in found["wireshark"]], self.files(plugin))
         for file in found["wireshark"]:
             self.assertRegex(file, r"^lib.*/wireshark/plugins/wireproof/\w+\.lua$")
+        for file in found["python"]:
+            self.assertRegex(file, r"^lib/python3.*/dist-packages/wireproof/(\w+\.pyi?|py\.typed|_wireproof\..*\.so)$")
         for file in found["runtime"]:
             self.assertRegex(file, r"^bin/wireproof$|/libwireproof\.so\.0(\.1\.0)?$"
                                    r"|/wireproof/libibverbs\.so\.1(\.14)?$"
@@ -246,7 +248,8 @@ class OnlyWhatIsPublicIsInstalled(Installed):
                                    r"|^share/man/man1/wireproof(-\w+)?\.1$"
                                    r"|^share/bash-completion/completions/wireproof$"
                                    r"|^share/zsh/site-functions/_wireproof$"
-                                   r"|^share/fish/vendor_completions\.d/wireproof\.fish$")
+                                   r"|^share/fish/vendor_completions\.d/wireproof\.fish$"
+                                   r"|^share/wireproof/schemas/(README\.md|[a-z.]+-\d\.json)$")
 
     def test_the_command_brings_manual_pages_and_completions(self):
         found = [f for f in self.files(self.prefix) if f.startswith("share/")]
@@ -256,7 +259,9 @@ class OnlyWhatIsPublicIsInstalled(Installed):
         pages = [f for f in found if f.startswith("share/man/man1/")]
         self.assertIn("share/man/man1/wireproof.1", pages)
         self.assertIn("share/man/man1/wireproof-sweep.1", pages)
-        self.assertEqual(sorted(set(found) - set(pages)),
+        schemas = [f for f in found if f.startswith("share/wireproof/schemas/")]
+        self.assertIn("share/wireproof/schemas/sweep-1.json", schemas)
+        self.assertEqual(sorted(set(found) - set(pages) - set(schemas)),
                          ["share/bash-completion/completions/wireproof",
                           "share/fish/vendor_completions.d/wireproof.fish",
                           "share/zsh/site-functions/_wireproof"])
