@@ -249,7 +249,7 @@ class OnlyWhatIsPublicIsInstalled(Installed):
                                    r"|^share/bash-completion/completions/wireproof$"
                                    r"|^share/zsh/site-functions/_wireproof$"
                                    r"|^share/fish/vendor_completions\.d/wireproof\.fish$"
-                                   r"|^share/wireproof/schemas/(README\.md|[a-z.]+-\d\.json)$")
+                                   r"|^share/wireproof/schemas/(README\.md|[a-z0-9.]+-\d\.json)$")
 
     def test_the_command_brings_manual_pages_and_completions(self):
         found = [f for f in self.files(self.prefix) if f.startswith("share/")]
