@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Builds the Debian packages and installs them in a system that has nothing else.
 
-mmdebstrap makes the system from Debian's archive in a folder. Each test is what one kind of user does there.
+mmdebstrap makes the system from Debian's archive in a folder. Each test is what one kind of user does there. The
+variable WIREPROOF_DEBS may name a folder in which tools/debs.sh has built the packages before.
 """
 import os
 import pathlib
@@ -52,10 +53,12 @@ class PackagesInASystemOfTheirOwn(unittest.TestCase):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="wireproof-packages-"))
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
         cls.root = folder / "root"
-        # This also checks the packages with lintian.
-        run(SOURCE / "tools/debs.sh", "--out", folder / "debs")
+        built = os.environ.get("WIREPROOF_DEBS")
+        if not built:
+            built = folder / "debs"
+            run(SOURCE / "tools/debs.sh", "--out", built)  # also checks the packages with lintian
         run("mmdebstrap", "--variant=apt", "--mode=root", "bookworm", cls.root)
-        shutil.copytree(folder / "debs", cls.root / "debs", ignore=lambda _, names: [n for n in names if "dbgsym" in n])
+        shutil.copytree(built, cls.root / "debs", ignore=lambda _, names: [n for n in names if "dbgsym" in n])
         cls.sh("apt-get update -qq && apt-get install -y -qq --no-install-recommends /debs/*.deb")
 
     @classmethod
