@@ -3,7 +3,7 @@
 #pragma once
 
 #define WIREPROOF_VERSION_MAJOR 0
-#define WIREPROOF_VERSION_MINOR 1
+#define WIREPROOF_VERSION_MINOR 2
 #define WIREPROOF_VERSION_PATCH 0
 /// To be compared in #if: 10000 * major + 100 * minor + patch.
 #define WIREPROOF_VERSION \

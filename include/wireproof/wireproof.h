@@ -48,7 +48,7 @@ extern "C" {
 
 /// The version of the library that runs: 10000 * major + 100 * minor + patch, as WIREPROOF_VERSION.
 WIREPROOF_C_EXPORT uint32_t wireproof_version(void);
-/// The same as text: "0.1.0". It lives as long as the program.
+/// The same as text: "0.2.0". It lives as long as the program.
 WIREPROOF_C_EXPORT const char* wireproof_version_text(void);
 
 /// The result of a call: one of the numbers below, or one of a later version.

@@ -217,7 +217,7 @@ class ItsArchiveGoesIntoAnything(Installed):
 
 
 class OnlyWhatIsPublicIsInstalled(Installed):
-    SHOWN = re.compile(r"wireproof::(am|ib|lab)::|wireproof_[a-z]|WIREPROOF_(0|CXX_0\.1)$")
+    SHOWN = re.compile(r"wireproof::(am|ib|lab)::|wireproof_[a-z]|WIREPROOF_(0|CXX_[\d.]+)$")
 
     def test_headers_are_the_public_ones(self):
         self.assertEqual(self.files(os.path.join(self.prefix, "include")), self.files(HEADERS))
@@ -242,7 +242,7 @@ class OnlyWhatIsPublicIsInstalled(Installed):
         for file in found["python"]:
             self.assertRegex(file, r"^lib/python3.*/dist-packages/wireproof/(\w+\.pyi?|py\.typed|_wireproof\..*\.so)$")
         for file in found["runtime"]:
-            self.assertRegex(file, r"^bin/wireproof$|/libwireproof\.so\.0(\.1\.0)?$"
+            self.assertRegex(file, r"^bin/wireproof$|/libwireproof\.so\.0(\.\d+\.\d+)?$"
                                    r"|/wireproof/libibverbs\.so\.1(\.14)?$"
                                    r"|/wireproof/libwireproof-(hooks|verbs-preload)\.so$"
                                    r"|^share/man/man1/wireproof(-\w+)?\.1$"
@@ -300,7 +300,7 @@ class OnlyWhatIsPublicIsInstalled(Installed):
         shown = [line.split()[-1].split("@@") for line in run(
             "nm", "-D", "--defined-only", self.find("libwireproof.so")).splitlines() if " A " not in line]
         self.assertEqual({name for name, version in shown if version == "WIREPROOF_0"}, declared)
-        self.assertEqual({version for _, version in shown}, {"WIREPROOF_0", "WIREPROOF_CXX_0.1"})
+        self.assertEqual({version for _, version in shown}, {"WIREPROOF_0", "WIREPROOF_CXX_" + VERSION.rpartition(".")[0]})
         self.assertEqual([name for name, version in shown
                           if version != "WIREPROOF_0" and not re.match(r"_ZNK?9wireproof", name)], [])
 
@@ -308,7 +308,7 @@ class OnlyWhatIsPublicIsInstalled(Installed):
         if os.environ.get("WIREPROOF_CLI") == "OFF":
             self.assertEqual([f for f in self.files(self.prefix) if f.startswith("bin/")], [])
             return
-        self.assertRegex(run(os.path.join(self.prefix, "bin", "wireproof"), "--version"), r"^wireproof 0\.1\.\d+\n$")
+        self.assertRegex(run(os.path.join(self.prefix, "bin", "wireproof"), "--version"), rf"^wireproof {re.escape(VERSION)}\n$")
 
 
 class ItsSourceIsAPartOfAnotherProject(unittest.TestCase):
