@@ -7,6 +7,9 @@ import unittest
 
 from wireshark_kit import COMPLAINTS, LINKS, LOSES, PREFIX, LiveCase
 
+# If a sender moves to another processor, the kernel may swap two of its packets.
+SWAPPED_MAX = 2
+
 
 class Live(LiveCase):
     """A file is carried. The capture has all that left, so what the plugin counts is what the command counts."""
@@ -37,9 +40,9 @@ class Live(LiveCase):
         self.assertEqual({key: counts[key] for key in wrong}, dict.fromkeys(wrong, 0))
 
     def expect_nothing_missing(self, counts):
-        """Nothing was lost before the capture. If a sender moves to another processor, two of its packets may swap."""
+        """Nothing was lost before the capture."""
         swapped = counts["late"]
-        self.assertLessEqual(swapped, 2)
+        self.assertLessEqual(swapped, SWAPPED_MAX)
         self.assertLessEqual(counts["gap"], swapped)
         self.assertEqual([counts[key] for key in ("am_gap", "duplicate")], [0, 0])
 
@@ -98,7 +101,7 @@ class Live(LiveCase):
                 self.assertEqual(counts["again"], frames["resent"])
                 if protocol in LINKS:
                     # Flits count frames: a datagram without a frame has no place in the sequence.
-                    self.assertLessEqual(counts["late"], frames["duplicates"])
+                    self.assertLessEqual(counts["late"], frames["duplicates"] + SWAPPED_MAX)
                     self.assertGreaterEqual(counts["late"], frames["duplicates"] - 2)
                 else:
                     self.assertGreater(counts["duplicate"], 0)
