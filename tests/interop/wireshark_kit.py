@@ -13,6 +13,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WIREPROOF = os.environ.get("WIREPROOF", "wireproof")
+# The kernel may swap two packets of a sender that moves to another processor.
+ON_ONE_PROCESSOR = ("taskset", "--cpu-list", str(min(os.sched_getaffinity(0))))
 PLUGIN = pathlib.Path(os.environ.get("WIREPROOF_WIRESHARK", ROOT / "tools" / "wireshark" / "wireproof"))
 PATIENCE = 300
 NO_NAMESPACE = "no network namespace with nftables for this user (Debian: apt-get install nftables)"
@@ -113,8 +115,8 @@ class LiveCase(Case):
         capture = self.path("live.pcap")
         tap = os.path.join(os.path.dirname(__file__), "loopback_capture.py")
         done = subprocess.run(
-            [*NAMESPACE, PERMITTED + firewall + 'exec "$@"', "sh", sys.executable, tap, capture, WIREPROOF, "carry",
-             self.path("file.bin"), "--protocol", protocol, "--json", *options],
+            [*NAMESPACE, PERMITTED + firewall + 'exec "$@"', "sh", sys.executable, tap, capture,
+             *ON_ONE_PROCESSOR, WIREPROOF, "carry", self.path("file.bin"), "--protocol", protocol, "--json", *options],
             cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         run = json.loads(done.stdout)["runs"][0]

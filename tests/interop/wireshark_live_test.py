@@ -7,7 +7,7 @@ import unittest
 
 from wireshark_kit import COMPLAINTS, LINKS, LOSES, PREFIX, LiveCase
 
-# If a sender moves to another processor, the kernel may swap two of its packets.
+# Packets that the kernel may swap.
 SWAPPED_MAX = 2
 
 
