@@ -26,6 +26,7 @@ ENDPOINTS = os.path.join(CONSUMER, "endpoints.c")
 HEADERS = os.path.join(SOURCE, "include")
 with open(os.path.join(HEADERS, "wireproof", "version.h"), encoding="utf-8") as header:
     VERSION = ".".join(re.findall(r"^#define WIREPROOF_VERSION_\w+ (\d+)$", header.read(), re.M))
+MINOR = VERSION.rpartition(".")[0]
 
 
 class Installed(unittest.TestCase):
@@ -69,7 +70,7 @@ class Installed(unittest.TestCase):
 class AStrangersProjectFindsBuildsAndRunsIt(Installed):
     def build(self, prefix, name, *more, programs=(HELLO, LINK_RETRY)):
         """Builds the programs and returns their folder."""
-        run(CMAKE, "-S", CONSUMER, "-B", self.path(name), "-G", GENERATOR,
+        run(CMAKE, "-S", CONSUMER, "-B", self.path(name), "-G", GENERATOR, "-DWANTED=" + MINOR,
             f"-DCMAKE_CXX_COMPILER={COMPILER}", f"-DCMAKE_BUILD_TYPE={BUILD_TYPE}",
             f"-DCMAKE_CXX_FLAGS={FLAGS}", f"-DCMAKE_PREFIX_PATH={prefix}",
             f"-DPROGRAMS={';'.join(programs)}", *more)
@@ -108,7 +109,7 @@ class AStrangersProjectFindsBuildsAndRunsIt(Installed):
         for library in ("shared", "static"):
             with self.subTest(library=library):
                 folder = self.path("build-c-" + library)
-                run(CMAKE, "-S", os.path.join(CONSUMER, "in_c"), "-B", folder, "-G", GENERATOR,
+                run(CMAKE, "-S", os.path.join(CONSUMER, "in_c"), "-B", folder, "-G", GENERATOR, "-DWANTED=" + MINOR,
                     f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DPROGRAMS={C_API}", f"-DLIBRARY=wireproof::{library}")
                 run(CMAKE, "--build", folder)
                 self.expect_c_api(os.path.join(folder, "c_api"))
@@ -300,7 +301,7 @@ class OnlyWhatIsPublicIsInstalled(Installed):
         shown = [line.split()[-1].split("@@") for line in run(
             "nm", "-D", "--defined-only", self.find("libwireproof.so")).splitlines() if " A " not in line]
         self.assertEqual({name for name, version in shown if version == "WIREPROOF_0"}, declared)
-        self.assertEqual({version for _, version in shown}, {"WIREPROOF_0", "WIREPROOF_CXX_" + VERSION.rpartition(".")[0]})
+        self.assertEqual({version for _, version in shown}, {"WIREPROOF_0", "WIREPROOF_CXX_" + MINOR})
         self.assertEqual([name for name, version in shown
                           if version != "WIREPROOF_0" and not re.match(r"_ZNK?9wireproof", name)], [])
 
