@@ -44,6 +44,32 @@ def missing():
     return None
 
 
+class TheSourcePackage(unittest.TestCase):
+    """Without a build. PackagesInASystemOfTheirOwn shows the same of the packages that are installed."""
+
+    def checked(self, change=lambda debian: None):
+        with tempfile.TemporaryDirectory(prefix="wireproof-source-") as name:
+            tree = pathlib.Path(name, "wireproof")
+            tree.mkdir()
+            names = run("git", "-C", SOURCE, "ls-files", "-z").split("\0")
+            run("cp", "--parents", "-t", tree, *filter(None, names), cwd=SOURCE)
+            change(tree / "debian")
+            run("dpkg-source", "--build", "wireproof", cwd=name)
+            return subprocess.run(["lintian", "--fail-on", "error,warning", *pathlib.Path(name).glob("*.dsc")],
+                                  capture_output=True, text=True, timeout=LIMIT, check=False)
+
+    def test_lintian_finds_nothing(self):
+        found = self.checked()
+        self.assertEqual((found.returncode, found.stdout), (0, ""), found.stderr)
+
+    def test_lintian_looks(self):
+        def forget_the_licence(debian):
+            (debian / "copyright").unlink()
+        found = self.checked(forget_the_licence)
+        self.assertNotEqual(found.returncode, 0)
+        self.assertIn("no-debian-copyright-in-source", found.stdout)
+
+
 class PackagesInASystemOfTheirOwn(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
