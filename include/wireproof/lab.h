@@ -76,7 +76,7 @@ typedef struct wireproof_search_settings {
     int32_t duplicates;
     int32_t reorder;
     int32_t early_timers;
-    uint64_t states_max;  // 10,000,000
+    uint64_t states_max;  // 20,000,000
 } wireproof_search_settings;
 /// As wireproof_options_init(). It works without the laboratory, too.
 WIREPROOF_C_EXPORT wireproof_status

@@ -225,7 +225,7 @@ struct ExhaustiveSearch {
     std::optional<bool> early_timers = {};  // timers may expire at any moment
     std::string rule = {};  // a rule of the engine, as `wireproof search --rule`; empty: as shipped
     std::string recovery = {};  // of sp-am: "go-back-n" or "selective"; empty: "go-back-n"
-    std::uint64_t states_max = 10'000'000;  // 1 to 1e9; 10 million need about 0.7 GB
+    std::uint64_t states_max = 20'000'000;  // 1 to 1e9; 20 million need about 0.9 GB
     /// Called now and then with the number of states so far. If it throws, the search ends, and the
     /// exception leaves the call.
     std::function<void(std::uint64_t)> progress = {};

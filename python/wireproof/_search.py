@@ -90,7 +90,7 @@ def search(
     early_timers: bool | None = None,
     rule: str = "",
     recovery: str = "",
-    states_max: int = 10_000_000,
+    states_max: int = 20_000_000,
     progress: Callable[[float], object] | None = None,
 ) -> Findings:
     """Visits every state that two engines and a faulty wire can reach in a small world.
@@ -106,7 +106,7 @@ def search(
         any_faults: there is no limit.
     damage, duplicates, reorder, early_timers -- what may happen; None: as it is usual.
     rule -- a rule of the engine; empty: as shipped. recovery -- of sp-am: "go-back-n", "selective".
-    states_max -- the search ends after so many states; 10 million need about 0.7 GB.
+    states_max -- the search ends after so many states; 20 million need about 0.9 GB.
     progress -- called now and then with the number of states, divided by `states_max`. If it
         raises, the search ends with this exception.
 

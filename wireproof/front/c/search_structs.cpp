@@ -16,7 +16,7 @@ wireproof_search_settings default_search() {
     settings.duplicates = WIREPROOF_AS_USUAL;
     settings.reorder = WIREPROOF_AS_USUAL;
     settings.early_timers = WIREPROOF_AS_USUAL;
-    settings.states_max = 10'000'000;
+    settings.states_max = 20'000'000;
     return settings;
 }
 
