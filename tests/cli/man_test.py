@@ -151,6 +151,12 @@ class HelpIsAVerb(ManualCase):
 
 
 class AMisspeltWordIsNamedWithTheNearest(Case):
+    def test_a_choice_that_is_near(self):
+        for arguments, meant in ((("help", "swep"), "sweep"), (("sweep", "--protocol", "pcei"), "pcie"),
+                                 (("search", "fllit"), "flit")):
+            self.expect_failure(self.run_command(*arguments), 2, f"}}; did you mean {meant}?")
+        self.assertNotIn("did you mean", self.run_command("sweep", "--protocol", "zzzzzz").err)
+
     def test_a_verb(self):
         for word, meant in (("swep", "sweep"), ("carrry", "carry"), ("laucnh", "launch"),
                             ("saerch", "search")):

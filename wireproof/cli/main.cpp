@@ -51,12 +51,29 @@ void fill_standard_places() {
     }
 }
 
+/// CLI11 says "NAME: WORD not in {ONE,TWO}". Adds the choice that was meant.
+std::string with_the_choice(const std::string& problem) {
+    constexpr std::string_view says = " not in {";
+    const std::size_t end = problem.find(says);
+    const std::size_t name = problem.rfind(": ", end);
+    if (end == problem.npos || name == problem.npos || problem.back() != '}') return problem;
+    std::vector<std::string> choices(1);
+    for (const char c : problem.substr(end + says.size(), problem.size() - end - says.size() - 1)) {
+        if (c == ',') {
+            choices.emplace_back();
+        } else {
+            choices.back() += c;
+        }
+    }
+    return problem + did_you_mean(problem.substr(name + 2, end - name - 2), choices);
+}
+
 // CLI11 says "subcommand", and says that one is missing if it is unknown.
 std::string usage_problem(Command& command, const CLI::Error& error) {
     const std::vector<std::string> rest = command.app.remaining(true);
     if (CLI::App* const verb = command.verb(); verb != nullptr) {
         if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-            return error.what();
+            return with_the_choice(error.what());
         }
         std::vector<std::string> names;
         for (const OptionText& option : text_of_verb(*verb).options) {
