@@ -131,6 +131,33 @@ class EachCommandShownIsUnderstood(Case):
         self.assertGreater(seen, 50)
 
 
+class EachFileShownIsUnderstood(Case):
+    def shown(self, name):
+        """Writes the only block of TOML of a page, and a copy with a key that does not exist."""
+        (block,) = re.findall(r"```toml\n(.*?)```", page(name), re.S)
+        for file, text in (("shown.toml", block), ("wrong.toml", block + "no_such_key = 1\n")):
+            with open(self.path(file), "w", encoding="utf-8") as out:
+                out.write(text)
+
+    def test_of_a_sweep(self):
+        self.shown("link-retry.md")
+        with open(self.path("cable.trace"), "w", encoding="utf-8") as out:
+            out.write("ok\nbad\n")
+        # A part without points reads the file and simulates nothing.
+        nothing = ("--shard", "1000/1000", "--no-timing")
+        ended = self.run_command("sweep", "shown.toml", *nothing)
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.expect_failure(self.run_command("sweep", "wrong.toml", *nothing), 1, "wrong.toml:", "no_such_key")
+
+    @unittest.skipUnless(os.environ.get("WIREPROOF_HAS_VERBS") == "1", "there is no device in this build")
+    def test_of_faults(self):
+        self.shown("verbs-faults.md")
+        ended = self.run_command("verbs", "--faults", "shown.toml", "--print-config")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.expect_failure(self.run_command("verbs", "--faults", "wrong.toml", "--print-config"), 2, "wrong.toml:",
+                            "no_such_key")
+
+
 class TheLargeSearchesAreCommandLines(Case):
     def test_each_row(self):
         """`./test` has no time for most of them: here they begin, and give up."""
