@@ -15,15 +15,12 @@ from ._driver import Driver
 from ._errors import Closed, Error, HandlerFailed, PeerLost, of_status
 from ._memory import Memory
 from ._message import ANSWER, ASKED, FAILURE, HANDLER_MAX, ID, Message
+from ._waiting import Waiting
 
 Data = bytes | bytearray | memoryview
 Handler = Callable[[Message], Data | None | Awaitable[Data | None]]
 _H = TypeVar("_H", bound=Handler)
 _DAY = 86_400.0
-
-_STATUS = (
-    "ok would_block too_long not_allowed no_such_peer peer_lost no_handler forbidden closed timed_out"
-).split()
 
 
 class Endpoint:
@@ -57,10 +54,7 @@ class Endpoint:
         self._handlers: dict[int, Handler] = {}
         self._memories: dict[int, Memory] = {}
         self._numbers = itertools.count(1)
-        # By id: the peer, the number of the handler, and who waits for the answer.
-        self._calls: dict[int, tuple[int, int, asyncio.Future[bytes]]] = {}
-        self._transfers: dict[int, tuple[int, asyncio.Future[None]]] = {}
-        self._ended: list[tuple[int, asyncio.Future[None]]] = []  # by a loss that is not reported yet
+        self._waiting = Waiting()
         self._tasks: set[asyncio.Task[None]] = set()
         self._on_peer_lost: Callable[[int, str], object] | None = None
         self._driver: Driver | None = None
@@ -224,11 +218,7 @@ class Endpoint:
         waiting: asyncio.Future[bytes] = driver.loop.create_future()
         message = ID.pack(number) + bytes(data)
         await self._when_there_is_room(lambda: self._ext.request(peer, handler | ASKED, message))
-        self._calls[number] = (peer, handler, waiting)
-        try:
-            return await waiting
-        finally:
-            self._calls.pop(number, None)
+        return await self._waiting.answer(number, peer, handler, waiting)
 
     def flush(self, peer: int, timeout: float = _DAY) -> None:
         """Blocks until the peer has acknowledged all messages. Raises TimedOut, PeerLost, Error."""
@@ -286,12 +276,9 @@ class Endpoint:
         driver = self._drive()
         token = next(self._numbers)
         waiting: asyncio.Future[None] = driver.loop.create_future()
-        self._transfers[token] = (peer, waiting)
-        try:
+        with self._waiting.transfer(token, peer, waiting):
             await self._when_there_is_room(lambda: start(token))
             await waiting
-        finally:
-            self._transfers.pop(token, None)
 
     # Progress.
 
@@ -342,18 +329,9 @@ class Endpoint:
         self._drive()
 
     def _after_poll(self) -> None:
-        for _, waiting in self._ended:
-            _fail(waiting, PeerLost("the session with the peer ended"))
-        self._ended.clear()
+        self._waiting.lost_without_report()
         if not self._ext.is_open:
-            self._fail_all()
-
-    def _fail_all(self) -> None:
-        error = Closed("the endpoint was closed before the answer came")
-        for _, _, call in self._calls.values():
-            _fail(call, error)
-        for _, transfer in self._transfers.values():
-            _fail(transfer, error)
+            self._waiting.fail_all(Closed("the endpoint was closed before the answer came"))
 
     # The extension calls these.
 
@@ -407,13 +385,12 @@ class Endpoint:
     def _take_answer(self, peer: int, handler: int, data: bytes) -> None:
         if len(data) < ID.size:
             return
-        call = self._calls.get(ID.unpack_from(data)[0])
-        if call is None or call[0] != peer:
-            return
-        if handler == ANSWER:
-            _finish(call[2], data[ID.size :])
-        else:
-            _fail(call[2], HandlerFailed(data[ID.size :].decode(errors="replace")))
+        result = data[ID.size :]
+        number = ID.unpack_from(data)[0]
+        failed = handler == FAILURE
+        self._waiting.answered(
+            number, peer, HandlerFailed(result.decode(errors="replace")) if failed else result
+        )
 
     def _on_store(
         self, peer: int, handler: int, place: tuple[int, int, int] | None, argument: int
@@ -428,35 +405,15 @@ class Endpoint:
             self._start_task(result, peer, b"")
 
     def _on_done(self, token: int, status: int) -> None:
-        peer, waiting = self._transfers.get(token, (0, None))
-        if waiting is None:
-            return
-        name = _STATUS[status] if status < len(_STATUS) else "failed"
-        if name == "ok":
-            _finish(waiting, None)
-        elif name == "peer_lost":
-            self._ended.append((peer, waiting))  # the report that follows has the text
-        else:
-            _fail(waiting, of_status(status, name, ""))
+        self._waiting.transferred(token, status)
 
     def _on_lost(self, peer: int, why: int, text: str, undelivered: list[Any]) -> None:
-        error = PeerLost(text)
-        for of, _, call in self._calls.values():
-            if of == peer:
-                _fail(call, error)
-        for of, waiting in self._ended:
-            if of == peer:
-                _fail(waiting, error)
-        self._ended = [one for one in self._ended if one[0] != peer]
+        self._waiting.lost(peer, PeerLost(text))
         if self._on_peer_lost is not None:
             self._on_peer_lost(peer, text)
 
     def _on_refused(self, peer: int, handler: int) -> None:
-        # Requests arrive in order, so the peer refused the oldest one.
-        for of, number, call in self._calls.values():
-            if of == peer and number | ASKED == handler and not call.done():
-                _fail(call, of_status(6, "no_handler", f"node {peer} has no handler {number}"))
-                return
+        self._waiting.refused(peer, handler)
 
     # The end.
 
@@ -527,20 +484,6 @@ class Endpoint:
 
     def __repr__(self) -> str:
         return f"<Endpoint {self.self} of {self.nodes}>" if self.is_open else "<Endpoint, closed>"
-
-
-def _finish(waiting: asyncio.Future[Any], value: Any) -> None:
-    _settle(waiting, lambda: waiting.set_result(value))
-
-
-def _fail(waiting: asyncio.Future[Any], error: BaseException) -> None:
-    _settle(waiting, lambda: waiting.set_exception(error))
-
-
-def _settle(waiting: asyncio.Future[Any], settle: Callable[[], None]) -> None:
-    """A task may have been cancelled meanwhile, or its loop closed."""
-    if not waiting.done() and not waiting.get_loop().is_closed():
-        settle()
 
 
 def _report(task: asyncio.Task[None]) -> None:

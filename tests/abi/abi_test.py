@@ -36,12 +36,12 @@ def library(header, symbols, folder):
     for part in functions.split(EXPORTED):
         declaration, _, more = part.partition(";")
         bodies.append(f"{declaration} {{ __builtin_trap(); }}{more}")
-    (folder / "stub.c").write_text(types + "\n".join(bodies), encoding="utf-8")
-    (folder / "stub.map").write_text(re.sub(r"@\w+@", "0", symbols.read_text(encoding="utf-8")), encoding="utf-8")
+    (folder / "functions.c").write_text(types + "\n".join(bodies), encoding="utf-8")
+    (folder / "symbols.map").write_text(re.sub(r"@\w+@", "0", symbols.read_text(encoding="utf-8")), encoding="utf-8")
     made = folder / "libwireproof.so.0"
     # A symbol of the list that the header does not declare is an error.
-    run("gcc", "-std=c99", "-g", "-O0", "-fPIC", "-shared", "-w", "-fuse-ld=bfd", folder / "stub.c",
-        f"-Wl,--version-script={folder / 'stub.map'}", "-Wl,-soname,libwireproof.so.0", "-Wl,--no-undefined-version",
+    run("gcc", "-std=c99", "-g", "-O0", "-fPIC", "-shared", "-w", "-fuse-ld=bfd", folder / "functions.c",
+        f"-Wl,--version-script={folder / 'symbols.map'}", "-Wl,-soname,libwireproof.so.0", "-Wl,--no-undefined-version",
         "-o", made)
     return made
 

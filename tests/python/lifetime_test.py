@@ -104,7 +104,7 @@ def test_a_loop_that_ends_with_requests_under_way():
         await asyncio.sleep(0.05)
 
     asyncio.run(main())
-    assert not a._calls
+    assert not a._waiting.has_calls()
     a.send(1, 1)
     a.poll()
     del a, b

@@ -90,11 +90,11 @@ def test_a_mistake_is_found(line, cache, tmp_path):
     assert checked.returncode == 1 and f"[{WRONG[line]}]" in checked.stdout, checked.stdout
 
 
-def test_the_stub_has_what_the_extension_has():
+def test_the_declarations_have_what_the_extension_has():
     import ast
 
-    stub = ast.parse((pathlib.Path(wireproof.__file__).parent / "_wireproof.pyi").read_text())
-    named = {node.name: node for node in stub.body if hasattr(node, "name")}
+    declared = ast.parse((pathlib.Path(wireproof.__file__).parent / "_wireproof.pyi").read_text())
+    named = {node.name: node for node in declared.body if hasattr(node, "name")}
     real = {name for name in vars(_wireproof) if not name.startswith("__")}
     assert set(named) | {"version"} == real
     for name, node in named.items():
