@@ -24,6 +24,7 @@
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/ladder/scenario.hpp"
 #include "wireproof/lab/search/search_am.hpp"
+#include "wireproof/lab/search/search_json.hpp"
 #include "wireproof/lab/search/search_link.hpp"
 
 namespace wireproof::cli {
@@ -68,33 +69,6 @@ struct Findings {
     std::size_t end_states = 0;
     std::optional<double> seconds{};  // empty: do not print it
 };
-
-std::string_view word_of(SearchVerdict verdict) {
-    constexpr std::array<std::string_view, 6> words = {
-        "holds", "broken", "stuck", "in_circles", "too_many_states", "interrupted"};
-    return words[static_cast<std::size_t>(verdict)];
-}
-
-std::string_view word_of(lab::SearchMove::What what) {
-    constexpr std::array<std::string_view, 8> words = {"arrive", "offer", "leave",  "due",
-                                                       "wait",   "lose",  "damage", "repeat"};
-    return words[static_cast<std::size_t>(what)];
-}
-
-Json json_move(const lab::SearchStep& step) {
-    Json move;
-    move["move"] = word_of(step.move.what);
-    move["end"] = step.move.end == 0 ? "A" : step.move.end == 1 ? "B" : "both";
-    move["fault"] = step.move.fault;
-    if (step.frame > 0) {
-        move["frame"] = step.info.kind;
-        if (step.info.number) move["seq"] = *step.info.number;
-        move["nth"] = step.frame;
-    }
-    if (step.verdict) move["verdict"] = name_of(*step.verdict);
-    if (!step.delivered.empty()) move["delivered"] = step.delivered;
-    return move;
-}
 
 /// One search, with the options that say what is searched.
 struct SearchVerb {
@@ -318,11 +292,11 @@ private:
         object["states"] = result.states;
         object["edges"] = result.edges;
         object["seconds"] = findings.seconds ? Json(*findings.seconds) : Json();
-        object["verdict"] = word_of(result.verdict);
+        object["verdict"] = lab::name_of(result.verdict);
         object["violation"] = result.found() ? Json(result.violation) : Json(nullptr);
         object["path"] = Json::array();
         for (const lab::SearchStep& step : findings.steps)
-            object["path"].push_back(json_move(step));
+            object["path"].push_back(lab::search_json(step));
         if (result.found()) object["error"] = "refuted: " + result.violation;
         if (result.verdict == SearchVerdict::too_many_states) object["error"] = too_many_states();
         object["circle"] =

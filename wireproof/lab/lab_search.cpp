@@ -7,6 +7,7 @@
 #include "wireproof/lab.hpp"
 #include "wireproof/lab/ladder/scenario.hpp"
 #include "wireproof/lab/search/search_am.hpp"
+#include "wireproof/lab/search/search_json.hpp"
 #include "wireproof/lab/search/search_link.hpp"
 
 namespace wireproof::lab {
@@ -14,10 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 6> verdict_words = {
-    "holds", "broken", "stuck", "in_circles", "too_many_states", "interrupted"};
-constexpr std::array<std::string_view, 8> move_words = {"arrive", "offer", "leave",  "due",
-                                                        "wait",   "lose",  "damage", "repeat"};
 constexpr std::array<std::string_view, 2> recoveries = {"go-back-n", "selective"};
 
 template <class Words>
@@ -35,22 +32,6 @@ Expected<std::size_t> place_in(const Words& words, const std::string& word, cons
     if (at != words.end()) return static_cast<std::size_t>(at - words.begin());
     if (words.empty()) return unexpected(std::string(what) + ": this protocol has none");
     return unexpected(std::string(what) + ": there is no " + word + "; there are " + listed(words));
-}
-
-Json json_of(const SearchStep& step) {
-    constexpr std::array<const char*, 3> ends = {"A", "B", "both"};
-    Json move;
-    move["move"] = move_words[static_cast<std::size_t>(step.move.what)];
-    move["end"] = ends[step.move.end];
-    move["fault"] = step.move.fault;
-    if (step.frame > 0) {
-        move["frame"] = step.info.kind;
-        if (step.info.number) move["seq"] = *step.info.number;
-        move["nth"] = step.frame;
-    }
-    if (step.verdict) move["verdict"] = name_of(*step.verdict);
-    if (!step.delivered.empty()) move["delivered"] = step.delivered;
-    return move;
 }
 
 /// A search whose settings were checked.
@@ -169,7 +150,7 @@ private:
         }
         const SearchResult result = search->run(limits);
         SearchFindings findings;
-        findings.verdict = verdict_words[static_cast<std::size_t>(result.verdict)];
+        findings.verdict = name_of(result.verdict);
         findings.violation = result.violation;
         findings.states = result.states;
         findings.end_states = search->end_states();
@@ -179,7 +160,7 @@ private:
         if (!result.found()) return findings;
         const std::vector<SearchStep> steps = search->story(result.path);
         Json path = Json::array();
-        for (const SearchStep& step : steps) path.push_back(json_of(step));
+        for (const SearchStep& step : steps) path.push_back(search_json(step));
         findings.path = path.dump();
         findings.ladder = search_ladder(steps, result.circle);
         findings.scenario = scenario_of(result, steps);
