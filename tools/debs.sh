@@ -3,24 +3,8 @@
 # are then in DIR; the default is build/debs. What is in DIR before is removed.
 set -euo pipefail
 
-fail() {
-    echo "tools/debs.sh: $1" >&2
-    exit 2
-}
-
-source=$(realpath -- "$(dirname "$0")/..")
-out=$source/build/debs
-while [ $# -gt 0 ]; do
-    case $1 in
-    --out)
-        [ $# -ge 2 ] && [ -n "$2" ] || fail "--out needs a folder"
-        out=$(realpath -m -- "$2")
-        shift
-        ;;
-    *) fail "what is $1? It takes --out DIR" ;;
-    esac
-    shift
-done
+. "$(dirname "$0")/out_option.sh"
+out_option debs "$@"
 # The script removes only a folder that it made itself.
 [ ! -e "$out" ] || [ -e "$out/made-by-debs.sh" ] || [ -z "$(ls -A -- "$out" 2>&1)" ] ||
     fail "$out is not empty, and not a folder of this script"

@@ -3,24 +3,8 @@
 # repository. They are then in DIR; the default is build/site. A warning of Doxygen is an error.
 set -euo pipefail
 
-fail() {
-    echo "tools/site.sh: $1" >&2
-    exit 2
-}
-
-source=$(realpath -- "$(dirname "$0")/..")
-out=$source/build/site
-while [ $# -gt 0 ]; do
-    case $1 in
-    --out)
-        [ $# -ge 2 ] && [ -n "$2" ] || fail "--out needs a folder"
-        out=$(realpath -m -- "$2")
-        shift
-        ;;
-    *) fail "what is $1? It takes --out DIR" ;;
-    esac
-    shift
-done
+. "$(dirname "$0")/out_option.sh"
+out_option site "$@"
 
 cd "$source"
 . tools/packages.sh
