@@ -57,7 +57,12 @@ Fate FaultPlan::decide(const FrameInfo& info) {
     return fate;
 }
 
-void FaultPlan::damage(Bytes frame) {
+void FaultPlan::damage(Bytes frame, std::size_t intact_front) {
+    if (intact_front > 0) {
+        if (frame.size() <= intact_front) return;
+        flips_.clear();
+        frame = frame.subspan(intact_front);
+    }
     const std::uint64_t bits = frame.size() * 8;
     if (bits == 0) return;
     // This draw does not use random_: a wire may call damage() or not, and this must not change the

@@ -42,6 +42,8 @@ struct Fate {
     bool duplicated = false;
     std::uint32_t held_behind = 0;  // frames that overtake it
     bool marked = false;            // only a simulated cable can do this
+    /// Of a damaged frame: bytes at its beginning that are not damaged. Only of a rule.
+    std::size_t intact_front = 0;
 
     friend bool operator==(const Fate&, const Fate&) = default;
 };
@@ -113,8 +115,9 @@ public:
     }
 
     /// Flips the bits that the last decide() chose in its frame. If a rule said `damaged` and
-    /// decide() chose no bit, flips one at random. An empty frame stays as it is.
-    void damage(Bytes frame);
+    /// decide() chose no bit, flips one at random, behind the bytes that the rule leaves intact. A
+    /// frame without such bits stays as it is.
+    void damage(Bytes frame, std::size_t intact_front = 0);
 
     /// If there is no script, a wire need not describe its frames.
     bool scripted() const { return !script_.empty(); }

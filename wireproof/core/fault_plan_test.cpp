@@ -280,6 +280,26 @@ TEST(FaultPlan, ALostFrameIsNothingElse) {
     EXPECT_EQ(plan.counts().damaged + plan.counts().duplicated + plan.counts().held, 0U);
 }
 
+TEST(FaultPlan, ARuleMayLeaveTheFrontOfAFrameIntact) {
+    FaultPlan plan({.bit_error = 0.2}, 3);
+    plan.add_rule({.fate = {.damaged = true, .intact_front = 7}});
+    std::vector<std::size_t> bytes_hit(10);
+    for (int i = 0; i < 200; ++i) {
+        std::vector<std::byte> frame(10);
+        const Fate fate = plan.decide(frame_of(10));
+        ASSERT_EQ(fate.intact_front, 7U);
+        plan.damage(frame, fate.intact_front);
+        EXPECT_EQ(bits_set(frame), 1U);
+        for (std::size_t at = 0; at < 10; ++at)
+            bytes_hit[at] += bits_set(Bytes(frame).subspan(at, 1));
+    }
+    for (std::size_t at = 0; at < 10; ++at) EXPECT_EQ(bytes_hit[at] > 0, at >= 7) << at;
+    std::vector<std::byte> frame(7);
+    plan.decide(frame_of(7));
+    plan.damage(frame, 7);  // nothing is behind the front
+    EXPECT_EQ(bits_set(frame), 0U);
+}
+
 TEST(FaultPlan, OnALineThatLosesNothingTheSameFramesAreDamaged) {
     FaultPlan losing({.loss = 0.1, .duplicate = 0.1}, 5);
     losing.set_bursts({.begin = 0.01, .end = 0.2});

@@ -34,6 +34,8 @@ struct RxFrame {
     bool after_overrun = false;
     /// A router marked the frame instead of dropping it, because its queue is long (ECN, RFC 3168).
     bool marked = false;
+    /// Of a damaged frame: so many bytes at its beginning are known to be as they were sent.
+    std::size_t intact_front = 0;
 
     std::size_t size() const { return bytes.size() + lent.size(); }
 };

@@ -105,6 +105,7 @@ void Cable::depart(Instant now, Flight::Slot slot, Duration detour) {
     }
     if (trace_ == nullptr && !cut_ && held_.empty() && plan_.passes(size)) {
         flight_.frame(slot).integrity = config_.flip_bits ? Integrity::check : Integrity::intact;
+        flight_.frame(slot).intact_front = 0;
         flight_.frame(slot).marked = long_queue;
         counts_.marked += long_queue ? 1U : 0U;
         flight_.enter(slot, arrival);
@@ -119,9 +120,12 @@ void Cable::depart(Instant now, Flight::Slot slot, Duration detour) {
     frame.integrity = config_.flip_bits ? Integrity::check
                       : fate.damaged    ? Integrity::damaged
                                         : Integrity::intact;
+    frame.intact_front = config_.flip_bits ? 0 : fate.intact_front;
     frame.marked = fate.marked || long_queue;
     counts_.marked += frame.marked ? 1U : 0U;
-    if (fate.damaged && config_.flip_bits) plan_.damage(Bytes(frame.buffer).first(size));
+    if (fate.damaged && config_.flip_bits) {
+        plan_.damage(Bytes(frame.buffer).first(size), fate.intact_front);
+    }
     fly(slot, arrival, fate.held_behind);
     if (fate.duplicated) {
         // The copy takes its time on the cable like any frame.
@@ -158,6 +162,7 @@ Flight::Slot Cable::copy_of(Flight::Slot slot) {
     repeated.lent = original.lent;
     repeated.lent_at = original.lent_at;
     repeated.integrity = original.integrity;
+    repeated.intact_front = original.intact_front;
     repeated.resent = original.resent;
     repeated.marked = original.marked;
     return copy;
@@ -215,7 +220,8 @@ RxFrame Cable::take_next(Instant now) {
                    .integrity = frame.integrity,
                    .lent = frame.lent,
                    .lent_at = frame.lent_at,
-                   .marked = frame.marked};
+                   .marked = frame.marked,
+                   .intact_front = frame.intact_front};
 }
 
 Duration Cable::time_on_cable(std::size_t bytes) {

@@ -212,6 +212,24 @@ TEST(Cable, WithoutABandwidthFramesLeaveTogether) {
     EXPECT_EQ(arrivals(cable), "A107 B107");
 }
 
+TEST(Cable, SaysHowMuchOfADamagedFrameIsIntactOrFlipsABitBehindIt) {
+    for (const bool flips : {false, true}) {
+        CableConfig config = slow();
+        config.flip_bits = flips;
+        Cable cable = cable_with(config);
+        cable.faults().add_rule(nth(2, {.damaged = true, .intact_front = 9}));
+        cable.faults().add_rule(nth(4, {.damaged = true}));
+        send_frames(cable, at(0), "ABCD");
+        for (const std::size_t front : {0U, 9U, 0U, 0U}) {
+            const auto frame = cable.take(cable.next_arrival());
+            ASSERT_TRUE(frame);
+            EXPECT_EQ(frame->intact_front, flips ? 0 : front);
+            if (front == 0) continue;
+            EXPECT_EQ(frame->bytes[9] != std::byte{0}, flips);
+        }
+    }
+}
+
 TEST(Cable, LosesDamagesAndDuplicatesByScript) {
     Cable cable = cable_with(slow());
     cable.faults().add_rule(nth(1, {.lost = true}));

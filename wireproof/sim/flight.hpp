@@ -26,6 +26,7 @@ public:
         std::size_t lent_at = 0;  // its place in the frame
         Instant arrival;
         Integrity integrity = Integrity::intact;
+        std::size_t intact_front = 0;  // see RxFrame
         bool resent = false;
         bool marked = false;  // as by a router (ECN)
 

@@ -118,6 +118,7 @@ void read_fate(Section& section, Fate& fate) {
     constexpr std::array<std::string_view, 4> fates = {"lost", "damaged", "duplicated", "held"};
     std::uint32_t behind = 1;
     section.number("behind", behind, 1, 1'000);
+    section.number("intact", fate.intact_front, 1, 1'000'000);
     const auto given = section.word("fate", fates);
     fate.lost = !given || *given == 0;
     fate.damaged = given && *given == 1;
@@ -125,6 +126,9 @@ void read_fate(Section& section, Fate& fate) {
     if (given && *given == 3) fate.held_behind = behind;
     if (const toml::node* node = section.take("behind"); node != nullptr && fate.held_behind == 0) {
         section.complain(*node, "\"behind\" is for the fate \"held\"");
+    }
+    if (const toml::node* node = section.take("intact"); node != nullptr && !fate.damaged) {
+        section.complain(*node, "\"intact\" is for the fate \"damaged\"");
     }
 }
 

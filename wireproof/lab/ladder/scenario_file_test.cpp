@@ -131,6 +131,7 @@ TEST(ScenarioFile, AMistakeIsToldInOneLineWithLineAndColumn) {
         {"number = -1\n", "5:10: \"number\" must be a whole number, 0 to 4294967295"},
         {"number = [1, 2.5]\n", "5:14: \"number\" must be a whole number, 0 to 4294967295"},
         {"behind = 2\n", "5:10: \"behind\" is for the fate \"held\""},
+        {"intact = 2\n", "5:10: \"intact\" is for the fate \"damaged\""},
         {"direction = \"A->C\"\n",
          "5:13: \"direction\" must be \"A->B\" or \"B->A\", not \"A->C\""},
     };
