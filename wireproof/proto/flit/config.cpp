@@ -21,6 +21,13 @@ Config Config::cxl3() {
     return config;
 }
 
+Config Config::cxl3_halves() {
+    Config config;
+    config.format = Format::cxl_halves;
+    config.crc_order = CrcOrder::first_byte_first;  // CXL-29
+    return config;
+}
+
 // UCIE-1 to 4. UCIE-10: nothing is stored, so one explicit flit after a jump suffices.
 Config Config::ucie_68() {
     Config config;

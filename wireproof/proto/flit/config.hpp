@@ -24,6 +24,8 @@ struct Mends {
     bool explicit_after_gap = true;
     /// FLIT-25: the sender has a replay timer.
     bool replay_timer = true;
+    /// CXL-13: a half that was used is not used again.
+    bool half_used_once = true;
 };
 
 struct Config {
@@ -85,6 +87,7 @@ struct Config {
     static Config pcie6();            // x16 at 64 GT/s, standard Nak
     static Config pcie6_selective();  // the same, selective Nak
     static Config cxl3();             // 256-byte flits with 240 bytes of data
+    static Config cxl3_halves();      // latency-optimised flits: two halves, 236 bytes of data
     static Config ucie_68();
     static Config ucie_256();
     /// Flits of PCI Express in datagrams of at least `frame_max` bytes. It is safe if one report of

@@ -12,26 +12,30 @@ using Field = Galois<0x12B>;
 
 constexpr std::size_t check_bytes = 8;
 
-// The coefficients g7 ... g0 of the generator, without its highest term, g7 in the highest byte.
+// The coefficients of the generator with so many roots, without its highest term; that of the
+// highest power comes first.
+template <std::size_t roots>
 constexpr std::uint64_t make_generator() {
-    std::array<std::uint8_t, check_bytes + 1> g{1};  // g[i]: coefficient of x^i
-    for (std::size_t root = 1; root <= check_bytes; ++root) {
+    std::array<std::uint8_t, roots + 1> g{1};  // g[i]: coefficient of x^i
+    for (std::size_t root = 1; root <= roots; ++root) {
         for (std::size_t i = root; i > 0; --i) {
             g[i] = static_cast<std::uint8_t>(g[i - 1] ^ Field::times(g[i], Field::power(root)));
         }
         g[0] = Field::times(g[0], Field::power(root));
     }
     std::uint64_t packed = 0;
-    for (std::size_t i = check_bytes; i-- > 0;) packed = packed << 8 | g[i];
+    for (std::size_t i = roots; i-- > 0;) packed = packed << 8 | g[i];
     return packed;
 }
-constexpr std::uint64_t generator = make_generator();
+constexpr std::uint64_t generator = make_generator<check_bytes>();
 static_assert(generator == 0xD568FED533414D69);
+constexpr std::uint64_t half_generator = make_generator<half_crc_size>();
+static_assert(half_generator == 0x7E47AB1AA832);
 
-constexpr std::uint64_t times_generator(std::uint8_t factor) {
+constexpr std::uint64_t times(std::uint64_t coefficients, std::uint8_t factor) {
     std::uint64_t product = 0;
     for (unsigned shift = 64; shift > 0; shift -= 8) {
-        const auto g = static_cast<std::uint8_t>(generator >> (shift - 8));
+        const auto g = static_cast<std::uint8_t>(coefficients >> (shift - 8));
         product = product << 8 | Field::times(g, factor);
     }
     return product;
@@ -43,7 +47,7 @@ using Steps = std::array<std::array<std::uint64_t, 256>, check_bytes>;
 constexpr Steps make_steps() {
     Steps steps{};
     for (std::size_t b = 0; b < 256; ++b) {
-        steps[0][b] = times_generator(static_cast<std::uint8_t>(b));
+        steps[0][b] = times(generator, static_cast<std::uint8_t>(b));
     }
     for (std::size_t k = 1; k < check_bytes; ++k) {
         for (std::size_t b = 0; b < 256; ++b) {
@@ -69,6 +73,20 @@ std::uint64_t feed(std::uint64_t state, std::uint64_t bytes) {
 
 std::uint64_t turned(std::uint64_t value) {
     return __builtin_bswap64(value);
+}
+
+constexpr std::array<std::uint64_t, 256> make_half_steps() {
+    std::array<std::uint64_t, 256> table{};
+    for (std::size_t b = 0; b < 256; ++b) {
+        table[b] = times(half_generator, static_cast<std::uint8_t>(b));
+    }
+    return table;
+}
+constexpr std::array<std::uint64_t, 256> half_steps = make_half_steps();
+
+std::uint64_t feed_half(std::uint64_t state, std::byte byte) {
+    constexpr std::uint64_t mask = (std::uint64_t{1} << (8 * half_crc_size)) - 1;
+    return (state << 8 & mask) ^ half_steps[(state >> 40) ^ std::to_integer<std::uint64_t>(byte)];
 }
 
 constexpr std::uint16_t ucie_polynomial = 0x8005;
@@ -118,9 +136,27 @@ std::uint64_t flit_crc_bytewise(ConstBytes data, CrcOrder order) {
         const std::size_t at = order == CrcOrder::last_byte_first ? data.size() - 1 - i : i;
         const auto in =
             static_cast<std::uint8_t>((state >> 56) ^ std::to_integer<unsigned>(data[at]));
-        state = state << 8 ^ times_generator(in);
+        state = state << 8 ^ times(generator, in);
     }
     return state;
+}
+
+// CXL-29
+std::array<std::byte, half_crc_size> half_crc(ConstBytes data, CrcOrder order) {
+    constexpr std::size_t covered = 130;
+    WIREPROOF_CHECK(data.size() <= covered);
+    std::uint64_t state = 0;
+    if (order == CrcOrder::last_byte_first) {
+        for (std::size_t i = data.size(); i-- > 0;) state = feed_half(state, data[i]);
+    } else {
+        for (const std::byte byte : data) state = feed_half(state, byte);
+        for (std::size_t i = data.size(); i < covered; ++i) state = feed_half(state, std::byte{0});
+    }
+    std::array<std::byte, half_crc_size> crc;
+    for (std::size_t i = 0; i < crc.size(); ++i) {
+        crc[i] = static_cast<std::byte>(state >> (8 * (crc.size() - 1 - i)));
+    }
+    return crc;
 }
 
 // UCIE-8

@@ -25,6 +25,7 @@ inline std::vector<std::byte> message(std::size_t size, std::uint32_t seed) {
 /// A flit on the line.
 struct OnLine {
     std::vector<std::byte> bytes;  // empty: spoilt
+    std::size_t intact_front = 0;  // spoilt behind so many bytes; 0: not
     bool payload = false;
     bool resent = false;
 };
@@ -46,10 +47,12 @@ public:
         return flit;
     }
     RxVerdict give(Instant now, const OnLine& flit) {
-        const Integrity integrity = flit.bytes.empty() ? Integrity::damaged
-                                    : check            ? Integrity::check
-                                                       : Integrity::intact;
-        last = link.on_frame(now, {.bytes = flit.bytes, .integrity = integrity});
+        const bool spoilt = flit.bytes.empty() || flit.intact_front > 0;
+        const Integrity integrity = spoilt  ? Integrity::damaged
+                                    : check ? Integrity::check
+                                            : Integrity::intact;
+        last = link.on_frame(
+            now, {.bytes = flit.bytes, .integrity = integrity, .intact_front = flit.intact_front});
         draw();
         return last;
     }
@@ -103,7 +106,13 @@ public:
             auto flit = ends[from].poll(now);
             if (!flit) continue;
             if (seen) seen(from, *flit);
-            if (spoils && spoils(from, *flit)) flit->bytes.clear();
+            if (spoils && spoils(from, *flit)) {
+                if (even_spared > 0 && random.chance(even_spared)) {
+                    flit->intact_front = half_size;
+                } else {
+                    flit->bytes.clear();
+                }
+            }
             lines_[from].push_back(std::move(*flit));
         }
         now = now + Duration::nanoseconds(2);
@@ -130,7 +139,8 @@ public:
     std::array<LineEnd, 2> ends;
     std::array<std::uint32_t, 2> to_send{};
     std::size_t message_size = 8;
-    double load = 1;  // chance that an end submits in a slot
+    double load = 1;         // chance that an end submits in a slot
+    double even_spared = 0;  // chance that only the odd half of a spoilt flit is
     Random random{1};
     std::function<void(std::size_t from, const OnLine&)> seen;
     Instant now;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "wireproof/proto/flit/ecc.hpp"
+#include "wireproof/proto/flit/halves.hpp"
 
 namespace wireproof::flit {
 
@@ -26,6 +27,7 @@ RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
 
 RxVerdict Link::judge(Instant now, const RxFrame& frame) {
     if (state_ == State::inactive) return RxVerdict::refused;
+    if (config_.format == Format::cxl_halves) return judge_halves(now, frame);
     if (frame.integrity == Integrity::damaged) return on_invalid(now, RxVerdict::corrupt);
     if (frame.size() != Shape::of(config_.format).size) {
         return on_invalid(now, RxVerdict::malformed);
@@ -70,6 +72,38 @@ bool Link::check_bytes(RxFrame& frame) {
         }
     }
     return crc_matches(config_.format, config_.crc_order, frame.bytes);
+}
+
+// The even half of an invalid flit is used if its CRC fits. Whether it fits before or behind the
+// correction makes no difference here, because a frame arrives as a whole.
+RxVerdict Link::judge_halves(Instant now, const RxFrame& frame) {
+    if (frame.integrity == Integrity::damaged) {
+        if (frame.intact_front >= half_size) use_even(frame.bytes);
+        return on_invalid(now, RxVerdict::corrupt);
+    }
+    if (frame.bytes.size() != flit_max) return on_invalid(now, RxVerdict::malformed);
+    std::copy(frame.bytes.begin(), frame.bytes.end(), corrected_.begin());
+    if (frame.integrity == Integrity::check) {
+        const HalvesFinding found = find_halves(config_.crc_order, config_.corrects, corrected_);
+        if (found.suspect) ++stats_.flits_suspect;
+        if (!found.valid) {
+            if (found.even == HalvesFinding::Even::as_received) use_even(frame.bytes);
+            if (found.even == HalvesFinding::Even::corrected) use_even(corrected_);
+            return on_invalid(now, RxVerdict::corrupt);
+        }
+        if (found.changed) ++stats_.flits_rx_corrected;
+    }
+    const auto header = Header::decode(config_.format, corrected_.data());
+    if (!header) return on_invalid(now, RxVerdict::malformed);
+    return on_valid(now, *header, join_halves(corrected_));
+}
+
+// Its header only says which flit this is: an Ack or Nak in it is not used.
+void Link::use_even(ConstBytes flit) {
+    if (state_ != State::active || flit.size() < half_size) return;
+    const auto header = Header::decode(config_.format, flit.data());
+    const auto half = EvenHalf::of(flit);
+    if (header && half) receiver_.use_even(*header, *half, stats_);
 }
 
 RxVerdict Link::on_invalid(Instant now, RxVerdict verdict) {
@@ -255,7 +289,11 @@ bool Link::send_start(Instant now, TxFrame& out) {
 }
 
 void Link::write(const Header& header, ConstBytes message, TxFrame& out) {
-    write_flit(config_.format, config_.crc_order, header, message, out);
+    if (config_.format == Format::cxl_halves) {
+        write_halves(config_.crc_order, header, message, out);
+    } else {
+        write_flit(config_.format, config_.crc_order, header, message, out);
+    }
     const bool is_explicit = header.command == Command::explicit_number;
     explicit_in_row_ = is_explicit ? explicit_in_row_ + 1 : 0;
     prior_payload_ = header.payload;

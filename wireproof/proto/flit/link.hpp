@@ -57,6 +57,8 @@ private:
     }
     RxVerdict judge(Instant now, const RxFrame& frame);
     RxVerdict read(Instant now, const RxFrame& frame);
+    RxVerdict judge_halves(Instant now, const RxFrame& frame);
+    void use_even(ConstBytes flit);
     RxVerdict on_invalid(Instant now, RxVerdict verdict);
     RxVerdict on_valid(Instant now, const Header& header, std::optional<ConstBytes> message);
     bool check_bytes(RxFrame& frame);

@@ -20,6 +20,7 @@ void Receiver::reset() {
     withdraw_ = ack_waits_ = false;
     empty_store();
     message_.reset();
+    half_.used = false;
     nak_left_ = owed_ = 0;
     ack_deadline_ = never;
     ask_again_at_ = Instant();
@@ -28,6 +29,7 @@ void Receiver::reset() {
 void Receiver::meet(FlitNumber last) {
     implicit_ = last;
     next_ = to_store_ = numbers_.next(last);
+    half_.used = false;
 }
 
 bool Receiver::duplicate() const {
@@ -55,15 +57,35 @@ void Receiver::on_invalid(Instant now, Stats& stats) {
 
 // FLIT-27: the number of a valid flit. If the invalid flit before it had no payload, its number is
 // given back.
-void Receiver::count_number(const Header& header, bool waited) {
+FlitNumber Receiver::number_of(const Header& header, bool waited) const {
     const bool give_back = waited && !header.prior_payload;
-    if (header.command == Command::explicit_number) {
-        implicit_ = *numbers_.from_wire(header.number);
-    } else if (header.payload && !give_back) {
-        implicit_ = numbers_.next(implicit_);
-    } else if (!header.payload && give_back) {
-        implicit_ = numbers_.before(implicit_);
+    if (header.command == Command::explicit_number) return *numbers_.from_wire(header.number);
+    if (header.payload && !give_back) return numbers_.next(implicit_);
+    if (!header.payload && give_back) return numbers_.before(implicit_);
+    return implicit_;
+}
+
+// Whether on_flit() takes a payload flit with this header and delivers its message at once: R13,
+// R8, and while something is missing the explicit flit with the expected number (STD, SEL).
+bool Receiver::takes(const Header& header) const {
+    const bool is_explicit = header.command == Command::explicit_number;
+    if (!header.payload || (is_explicit && !numbers_.from_wire(header.number))) return false;
+    const bool only_explicit = nak_ != Nak::none || (withdraw_ && header.prior_payload);
+    return number_of(header, withdraw_) == next_ && (is_explicit || !only_explicit);
+}
+
+// CXL-13
+void Receiver::use_even(const Header& header, const EvenHalf& half, Stats& stats) {
+    if (!takes(header)) return;
+    if (half_.used && config_.mends.half_used_once) {
+        ++stats.halves_dropped;
+        return;
     }
+    ++stats.halves_used;
+    half_.used = true;
+    half_.length = half.length;
+    std::copy(half.message.begin(), half.message.end(), half_.bytes.begin());
+    if (half.length == half.message.size()) message_ = ConstBytes(half_.bytes).first(half.length);
 }
 
 RxVerdict Receiver::on_flit(Instant now, const Header& header, std::optional<ConstBytes> message,
@@ -76,7 +98,7 @@ RxVerdict Receiver::on_flit(Instant now, const Header& header, std::optional<Con
         ++stats.protocol_errors;
         return RxVerdict::stale;
     }
-    count_number(header, waited);
+    implicit_ = number_of(header, waited);
     if (waited) return after_invalid(now, header, message, stats);
     return header.payload ? on_payload(now, header, message, stats) : on_nop(now, header, stats);
 }
@@ -102,7 +124,7 @@ RxVerdict Receiver::after_invalid(Instant now, const Header& header,
     }
     ++stats.nak_withdrawn;
     if (!header.payload) return RxVerdict::control;
-    return implicit_ == next_ ? take(now, message) : drop_duplicate(stats);
+    return implicit_ == next_ ? take(now, message, stats) : drop_duplicate(stats);
 }
 
 RxVerdict Receiver::on_nop(Instant now, const Header& header, Stats& stats) {
@@ -131,7 +153,7 @@ RxVerdict Receiver::on_payload(Instant now, const Header& header,
         case Nak::selective: return in_selective(now, is_explicit, message, stats);  // R11
         case Nak::none: break;
     }
-    if (implicit_ == next_) return take(now, message);  // R13
+    if (implicit_ == next_) return take(now, message, stats);  // R13
     if (duplicate()) return drop_duplicate(stats);
     schedule(Nak::standard);
     return RxVerdict::out_of_sequence;
@@ -143,7 +165,7 @@ RxVerdict Receiver::in_standard(Instant now, bool is_explicit,
     if (is_explicit && implicit_ == next_) {
         nak_ = Nak::none;
         nak_left_ = 0;
-        return take(now, message);
+        return take(now, message, stats);
     }
     if (nak_ == Nak::none) {
         schedule(Nak::standard);
@@ -161,7 +183,7 @@ RxVerdict Receiver::in_selective(Instant now, bool is_explicit,
     if (is_explicit && implicit_ == next_) {  // FLIT-13
         nak_ = Nak::none;
         nak_left_ = 0;
-        const RxVerdict verdict = take(now, message);
+        const RxVerdict verdict = take(now, message, stats);
         ready_ = store_.size();
         next_ = numbers_.plus(next_, ready_);
         owed_ += static_cast<std::uint32_t>(ready_);
@@ -177,15 +199,29 @@ RxVerdict Receiver::in_selective(Instant now, bool is_explicit,
 }
 
 // FLIT-6: an Ack is cumulative, and every later flit carries it.
-RxVerdict Receiver::take(Instant now, const std::optional<ConstBytes>& message) {
+RxVerdict Receiver::take(Instant now, const std::optional<ConstBytes>& message, Stats& stats) {
     next_ = numbers_.next(next_);
-    message_ = message;
     if (!config_.continuous) {
         ++owed_;
         if (owed_ >= config_.ack_after) ack_waits_ = true;
         if (!ack_waits_ && ack_deadline_ == never) ack_deadline_ = now + config_.ack_latency;
     }
+    if (std::exchange(half_.used, false) && config_.mends.half_used_once) {
+        return take_rest(message, stats);
+    }
+    message_ = message;
     return message ? RxVerdict::accepted : RxVerdict::malformed;
+}
+
+// CXL-13: of the replayed flit, only what follows its even half.
+RxVerdict Receiver::take_rest(const std::optional<ConstBytes>& message, Stats& stats) {
+    ++stats.halves_dropped;
+    if (!message || message->size() != half_.length) return RxVerdict::malformed;
+    if (half_.length <= even_message_max) return RxVerdict::accepted;  // it has been delivered
+    std::copy(message->begin() + even_message_max, message->end(),
+              half_.bytes.begin() + even_message_max);
+    message_ = ConstBytes(half_.bytes).first(half_.length);
+    return RxVerdict::accepted;
 }
 
 // The sender may resend because the Ack was lost, or the Nak that says the same. On demand neither
@@ -294,6 +330,14 @@ void Receiver::fingerprint(Instant now, Fingerprint& sink) const {
     for (std::size_t i = 0; i < store_.size(); ++i) {
         sink.add(store_[i].readable);
         sink.add_bytes(ConstBytes(store_[i].bytes.data(), store_[i].length));
+    }
+    sink.add(half_.used);
+    if (half_.used) {
+        sink.add(half_.length);
+        // A message that ended there was delivered, so its bytes do not matter.
+        if (half_.length > even_message_max) {
+            sink.add_bytes(ConstBytes(half_.bytes).first(even_message_max));
+        }
     }
     // The bytes of the message are in the received frame.
     sink.add(message_.has_value());

@@ -12,6 +12,7 @@
 #include "wireproof/base/ring.hpp"
 #include "wireproof/core/engine.hpp"
 #include "wireproof/proto/flit/config.hpp"
+#include "wireproof/proto/flit/halves.hpp"
 #include "wireproof/proto/flit/numbers.hpp"
 #include "wireproof/proto/flit/stats.hpp"
 
@@ -30,6 +31,9 @@ public:
     /// its number.
     RxVerdict on_flit(Instant now, const Header& header, std::optional<ConstBytes> message,
                       Stats& stats);
+    /// The even half of a flit that is invalid as a whole, before on_invalid(). If the receiver
+    /// would take the flit, it uses this half now, and only the other half of the replayed flit.
+    void use_even(const Header& header, const EvenHalf& half, Stats& stats);
     /// Start-up: the peer's last number, from which both ends count.
     void meet(FlitNumber last);
 
@@ -61,7 +65,8 @@ public:
 private:
     bool duplicate() const;  // of the number IMPL
     bool ahead() const;      // bad_seq
-    void count_number(const Header& header, bool waited);
+    FlitNumber number_of(const Header& header, bool waited) const;
+    bool takes(const Header& header) const;
     RxVerdict after_invalid(Instant now, const Header& header,
                             const std::optional<ConstBytes>& message, Stats& stats);
     RxVerdict on_nop(Instant now, const Header& header, Stats& stats);
@@ -72,7 +77,8 @@ private:
     RxVerdict in_selective(Instant now, bool is_explicit, const std::optional<ConstBytes>& message,
                            Stats& stats);
 
-    RxVerdict take(Instant now, const std::optional<ConstBytes>& message);
+    RxVerdict take(Instant now, const std::optional<ConstBytes>& message, Stats& stats);
+    RxVerdict take_rest(const std::optional<ConstBytes>& message, Stats& stats);
     RxVerdict drop_duplicate(Stats& stats);
     void keep(const std::optional<ConstBytes>& message, Stats& stats);
     void schedule(Nak nak);
@@ -87,6 +93,13 @@ private:
         std::array<std::byte, flit_max> bytes{};
     };
 
+    /// The even half of the expected flit, if it was used.
+    struct UsedHalf {
+        bool used = false;
+        std::size_t length = 0;  // of the whole message
+        std::array<std::byte, flit_max> bytes{};
+    };
+
     Config config_;
     Numbers numbers_;
     FlitNumber next_;      // NEXT_EXP; TX_ACKNAK is always the number before it
@@ -97,6 +110,7 @@ private:
     Ring<Stored> store_;
     std::size_t ready_ = 0;  // stored messages that may be delivered
     std::optional<ConstBytes> message_;
+    UsedHalf half_;
 
     std::uint32_t nak_left_ = 0;  // flits with this Nak, at most nak_run
     // On demand.

@@ -11,6 +11,10 @@ namespace wireproof::flit {
 struct Stats : LinkStats {
     std::uint64_t flits_rx_invalid = 0;
     std::uint64_t flits_rx_corrected = 0;
+    // Flits of two halves.
+    std::uint64_t halves_used = 0;     // even halves of invalid flits
+    std::uint64_t halves_dropped = 0;  // that were used before
+    std::uint64_t flits_suspect = 0;   // the correction spoilt a half
     std::uint64_t replay_std = 0;
     std::uint64_t replay_sel = 0;
     std::uint64_t replay_timeout = 0;  // of replay_std

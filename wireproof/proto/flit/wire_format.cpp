@@ -95,7 +95,9 @@ void write_checks(Format format, CrcOrder order, std::span<std::byte> flit) {
             store_ucie_crc(flit.last<2>(), flit.subspan(ucie_half, ucie_256_crc_at - ucie_half),
                            order);
             return;
+        case Format::cxl_halves: break;
     }
+    WIREPROOF_CHECK(false);
 }
 
 bool crc_matches(Format format, CrcOrder order, ConstBytes flit) {
@@ -107,7 +109,9 @@ bool crc_matches(Format format, CrcOrder order, ConstBytes flit) {
             return ucie_crc_is(flit.subspan<ucie_256_crc_at, 2>(), flit.first(ucie_half), order) &&
                    ucie_crc_is(flit.last<2>(), flit.subspan(ucie_half, ucie_256_crc_at - ucie_half),
                                order);
+        case Format::cxl_halves: break;
     }
+    WIREPROOF_CHECK(false);
     return false;
 }
 
@@ -158,7 +162,8 @@ FrameInfo describe_ucie_256(ConstBytes frame) {
 Describe describe_of(Format format) {
     switch (format) {
         case Format::pcie: return describe;
-        case Format::cxl: return describe_cxl;
+        case Format::cxl:
+        case Format::cxl_halves: return describe_cxl;
         case Format::ucie_68: return describe_ucie_68;
         case Format::ucie_256: return describe_ucie_256;
     }

@@ -2,6 +2,7 @@
 //
 //   pcie:      | data 236 (TLP bytes)      | DLP 6  | CRC 8 | ECC 6 |    256 bytes
 //   cxl:       | HDR 2 | data 240                   | CRC 8 | ECC 6 |    256 bytes
+//   cxl_halves: see halves.hpp                                           256 bytes
 //   ucie_256:  | header 2 | data 240 | zeros 10 | CRC of 0-127, 2 | CRC of 128-251, 2 |
 //   ucie_68:   | header 2 | data 64 | CRC 2 |
 //
@@ -25,14 +26,14 @@
 
 namespace wireproof::flit {
 
-enum class Format : std::uint8_t { pcie, cxl, ucie_68, ucie_256 };
+enum class Format : std::uint8_t { pcie, cxl, ucie_68, ucie_256, cxl_halves };
 
 inline constexpr std::size_t flit_max = 256;
 inline constexpr std::size_t length_size = 1;  // of the field in the data
 
 /// UCIe has neither a bit for the flit before, nor selective Naks.
 constexpr bool has_usage(Format format) {
-    return format == Format::pcie || format == Format::cxl;
+    return format == Format::pcie || format == Format::cxl || format == Format::cxl_halves;
 }
 
 struct Shape {
@@ -47,6 +48,7 @@ struct Shape {
         switch (format) {
             case Format::pcie: return {256, 0, 236, 236, 6, 1023};
             case Format::cxl: return {256, 2, 240, 0, 2, 1023};
+            case Format::cxl_halves: return {256, 2, 236, 0, 2, 1023};  // data_size of both halves
             case Format::ucie_68: return {68, 2, 64, 0, 2, 255};
             case Format::ucie_256: return {256, 2, 240, 0, 2, 255};
         }
@@ -78,6 +80,8 @@ struct Header {
     friend bool operator==(const Header&, const Header&) = default;
 };
 
+// The next functions are for all formats but cxl_halves.
+
 /// Writes a flit with this message, which has at most data_size - length_size bytes. If the frame
 /// wants no check, the bytes of CRC and ECC are zeros, and the message may be lent.
 void write_flit(Format format, CrcOrder order, const Header& header, ConstBytes message,
@@ -102,7 +106,7 @@ struct FlitPieces {
 /// selective Nak. `number` is its own number, if that is on the wire; `ack` is the number that its
 /// Ack or Nak acknowledges. The bytes may be without a message that is lent.
 FrameInfo describe(ConstBytes frame);           // Format::pcie
-FrameInfo describe_cxl(ConstBytes frame);       // Format::cxl
+FrameInfo describe_cxl(ConstBytes frame);       // Format::cxl and cxl_halves
 FrameInfo describe_ucie_68(ConstBytes frame);   // Format::ucie_68
 FrameInfo describe_ucie_256(ConstBytes frame);  // Format::ucie_256
 Describe describe_of(Format format);
