@@ -81,7 +81,7 @@ class TheTableOfSearchesHasTheStatesThatAreFound(Case):
 
     def test_each_row(self):
         rows = list(self.rows())
-        self.assertEqual(len(rows), 25)
+        self.assertEqual(len(rows), 27)
         for options, (window, modulus, states) in rows:
             with self.subTest(options):
                 ended = self.run_command("search", "--json", *options)

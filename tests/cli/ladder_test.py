@@ -13,7 +13,7 @@ PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "ladders.md")
 NAMES = ["pcie-lost-tlp", "pcie-lost-ack", "pcie-lost-nak", "pcie-lost-last", "pcie-wrap",
          "hippi-lost-data", "hippi-lost-ack-null", "hippi-lost-ack-data", "hippi-lost-notice",
          "hippi-lost-last", "flit-lost-payload", "flit-selective", "flit-lost-nop",
-         "flit-converted", "flit-lost-ack", "flit-ucie-false-nak", "cxl-spoilt-flit", "cxl-spoilt-answer", "cxl-two-retries",
+         "flit-converted", "flit-lost-ack", "flit-ucie-false-nak", "flit-half-used", "cxl-spoilt-flit", "cxl-spoilt-answer", "cxl-two-retries",
          "cxl-phy-reinit", "am-lost-request", "am-lost-reply", "am-lost-bulk-chunk",
          "am-keepalive", "ue-lost-frame", "ue-damaged-frame", "ue-lost-ack", "ue-lost-nack", "ue-lost-last",
          "ue-flush"]

@@ -103,7 +103,8 @@ struct Run {
                 lab::AmEnd& end = ends[node];
                 end.advance(Instant(tick * static_cast<std::int64_t>(now)));
                 while (const auto frame = roads[1 - node].take(now)) {
-                    end.receive(frame->bytes, frame->damaged);
+                    end.receive(frame->bytes,
+                                frame->damaged ? lab::Arrives::damaged : lab::Arrives::intact);
                 }
                 end.on_deadline();
                 end.offer_all();

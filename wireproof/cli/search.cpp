@@ -201,7 +201,7 @@ private:
         setting.repeat = duplicates.value_or(is_am());
         setting.overtake = reorder.value_or(is_am());
         setting.early_timers = early_timers.value_or(!is_am());
-        return is_am() ? setting : lab::possible(chosen(), setting);
+        return is_am() ? setting : lab::possible(link_engine(), setting);
     }
 
     std::unique_ptr<lab::AmSearch> am_search() const {
@@ -268,6 +268,9 @@ private:
         std::vector<std::string> faults_of;
         if (asked.lose) faults_of.emplace_back("lost");
         if (asked.damage) faults_of.emplace_back("damaged");
+        if (asked.separate_front > 0) {
+            faults_of.back() += fmt::format(" (or only behind {} bytes)", asked.separate_front);
+        }
         if (asked.repeat) faults_of.emplace_back("repeated");
         if (asked.overtake) faults_of.emplace_back("overtaken");
         text += fmt::format("frames are {}{}; {}\n", fmt::join(faults_of, ", "),

@@ -124,7 +124,7 @@ private:
         setting.repeat = asked_.duplicates.value_or(is_am());
         setting.overtake = asked_.reorder.value_or(is_am());
         setting.early_timers = asked_.early_timers.value_or(!is_am());
-        return is_am() ? setting : possible(protocol_, setting);
+        return is_am() ? setting : possible(link_engine(), setting);
     }
 
     std::unique_ptr<AmSearch> am_search() const {

@@ -39,8 +39,8 @@ TEST(LabSearch, IsThatOfTheLaboratory) {
     const auto found = exhaustive_search({.protocol = "pcie", .window = 2, .messages = 3});
     ASSERT_TRUE(found) << found.error();
     const auto modulus = smallest_modulus(Protocol::pcie, 2);
-    const auto search = make_link_search(search_engine(Protocol::pcie, 2, modulus, 0),
-                                         {.messages = 3}, possible(Protocol::pcie, {}));
+    const Scenario::Engine engine = search_engine(Protocol::pcie, 2, modulus, 0);
+    const auto search = make_link_search(engine, {.messages = 3}, possible(engine, {}));
     const SearchResult result = search->run();
     EXPECT_EQ(found->states, result.states);
     EXPECT_EQ(found->edges, result.edges);

@@ -97,8 +97,8 @@ std::size_t CxlAdapter::frame_max(const Config&) {
     return cxl::flit_size;
 }
 
-FrameInfo CxlAdapter::describe(ConstBytes frame) {
-    return cxl::describe(frame);
+Describe CxlAdapter::describe_of(const Config&) {
+    return cxl::describe;
 }
 
 std::size_t CxlAdapter::unacknowledged(const Engine& engine) {

@@ -24,7 +24,7 @@ struct CxlAdapter {
     static std::size_t message_max(const Config& config);
     static std::size_t frame_max(const Config& config);
     static Config of_end(const Config& config, std::uint64_t) { return config; }
-    static FrameInfo describe(ConstBytes frame);
+    static Describe describe_of(const Config& config);
     static std::size_t unacknowledged(const Engine& engine);
 
     static constexpr std::array<std::string_view, 8> frame_kinds = {

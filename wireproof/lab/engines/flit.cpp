@@ -10,6 +10,7 @@
 #include "wireproof/lab/link_retry/retry_presets.hpp"
 #include "wireproof/lab/search/search_link_run.hpp"
 #include "wireproof/lab/worlds/link_world_run.hpp"
+#include "wireproof/proto/flit/halves.hpp"
 #include "wireproof/proto/flit/link.hpp"
 
 namespace wireproof::lab {
@@ -81,12 +82,13 @@ struct Mend {
     const char* key;
     bool flit::Mends::*on;
 };
-constexpr std::array<Mend, 5> mends = {{
+constexpr std::array<Mend, 6> mends = {{
     {"standard_after_two_invalid", &flit::Mends::standard_after_two_invalid},
     {"explicit_run_after_jump", &flit::Mends::explicit_run_after_jump},
     {"only_payload_counts", &flit::Mends::only_payload_counts},
     {"explicit_after_gap", &flit::Mends::explicit_after_gap},
     {"replay_timer", &flit::Mends::replay_timer},
+    {"half_used_once", &flit::Mends::half_used_once},
 }};
 
 }  // namespace
@@ -111,12 +113,12 @@ flit::Config FlitAdapter::with_fitting_window(Config config) {
     return config;
 }
 
-// Flits of 256 bytes have their header where PCI Express has it, if they are not of a shorter
-// format. A ladder of CXL or UCIe with 256 bytes would need to know the format.
-FrameInfo FlitAdapter::describe(ConstBytes frame) {
-    return frame.size() == flit::Shape::of(flit::Format::ucie_68).size
-               ? flit::describe_ucie_68(frame)
-               : flit::describe(frame);
+Describe FlitAdapter::describe_of(const Config& config) {
+    return flit::describe_of(config.format);
+}
+
+std::size_t FlitAdapter::separate_front(const Config& config) {
+    return config.format == flit::Format::cxl_halves ? flit::half_size : 0;
 }
 
 std::size_t FlitAdapter::unacknowledged(const Engine& engine) {
@@ -137,10 +139,13 @@ flit::Config FlitAdapter::for_link(const LinkFigures& link) {
 }
 
 void FlitAdapter::read(EngineKeys& keys, Config& config) {
-    constexpr std::array<std::string_view, 2> formats = {"pcie", "ucie_68"};
+    constexpr std::array<std::string_view, 3> formats = {"pcie", "ucie_68", "cxl_halves"};
     if (const auto format = keys.word("format", formats)) {
-        const flit::Config chosen = *format == 1 ? Config::ucie_68() : Config::pcie6();
+        const flit::Config chosen = *format == 1   ? Config::ucie_68()
+                                    : *format == 2 ? Config::cxl3_halves()
+                                                   : Config::pcie6();
         config.format = chosen.format;
+        config.crc_order = chosen.crc_order;
         config.modulus = chosen.modulus;
         config.outstanding = chosen.outstanding;
         config.replay_slots = chosen.replay_slots;
@@ -197,6 +202,9 @@ flit::Config FlitAdapter::search_config(std::uint32_t window, std::uint32_t modu
 std::string FlitAdapter::scenario_engine(const Config& config, bool hasty) {
     std::string text;
     if (config.format == flit::Format::ucie_68) text += scenario_line("format", "\"ucie_68\"");
+    if (config.format == flit::Format::cxl_halves) {
+        text += scenario_line("format", "\"cxl_halves\"");
+    }
     if (config.selective) text += scenario_line("selective", "true");
     text += scenario_line("modulus", config.modulus) +
             scenario_line("first_number", config.first_number) +
@@ -216,22 +224,33 @@ std::string FlitAdapter::scenario_engine(const Config& config, bool hasty) {
 }
 
 void FlitAdapter::set_rule(Config& config, std::size_t rule) {
-    if (rule == 0) return;
-    if (rule == 2) {
-        const flit::Config ucie = Config::ucie_68();
-        config.format = ucie.format;
-        config.withdraws = ucie.withdraws;
-        config.explicit_run = ucie.explicit_run;
-        config.nak_run = ucie.nak_run;
-        config.trailing_nops = ucie.trailing_nops;
+    enum : std::size_t { standard, selective, ucie, halves, first_mend };
+    const auto with_halves = [&config] {
+        config.format = flit::Format::cxl_halves;
+        config.crc_order = Config::cxl3_halves().crc_order;
+    };
+    if (rule == standard) return;
+    if (rule == ucie) {
+        const flit::Config chosen = Config::ucie_68();
+        config.format = chosen.format;
+        config.withdraws = chosen.withdraws;
+        config.explicit_run = chosen.explicit_run;
+        config.nak_run = chosen.nak_run;
+        config.trailing_nops = chosen.trailing_nops;
         return;
     }
+    if (rule == halves) return with_halves();
+    if (rule == selective) {
+        config.selective = true;
+        config.explicit_run = config.explicit_after_jump =
+            Config::pcie6_selective().explicit_after_jump;
+        return;
+    }
+    bool flit::Mends::*const off = mends[rule - first_mend].on;
+    config.mends.*off = false;
+    if (off == &flit::Mends::half_used_once) return with_halves();
     config.selective = true;
-    config.explicit_run = config.explicit_after_jump =
-        Config::pcie6_selective().explicit_after_jump;
-    if (rule == 1) return;
-    constexpr std::size_t first_mend = 3;
-    config.mends.*mends[rule - first_mend].on = false;
+    config.explicit_run = Config::pcie6_selective().explicit_after_jump;
     config.explicit_after_jump = 2;  // that suffices, and then a smaller window shows the defect
 }
 
@@ -313,6 +332,10 @@ DrawnLink<flit::Config> FlitAdapter::draw(Random& dice, const LinkFigures& line,
         datagrams ? Config::of_datagrams(dice.chance(0.5) ? 1400 : 100) : config_of(sweep);
     DrawnLink<Config> drawn{.config = {},
                             .what = datagrams ? std::string() : std::string(sweeps[sweep]) + ", "};
+    if (!datagrams && sweep == static_cast<std::size_t>(Sweep::cxl) && dice.chance(0.5)) {
+        config = Config::cxl3_halves();
+        drawn.what += "in halves, ";
+    }
     if (dice.chance(0.5)) config.modulus = 2 * between(dice, 1, 63) + 1;
     config.first_number = config.modulus - between(dice, 0, std::min(config.modulus - 1, 30U));
     config.outstanding = between(dice, 1, std::min((config.modulus - 1) / 2, 64U));

@@ -24,7 +24,9 @@ struct FlitAdapter {
     static std::size_t message_max(const Config& config) { return config.message_max(); }
     static std::size_t frame_max(const Config&) { return flit::flit_max; }
     static Config of_end(const Config& config, std::uint64_t) { return config; }
-    static FrameInfo describe(ConstBytes frame);
+    static Describe describe_of(const Config& config);
+    /// The even half of a flit with two.
+    static std::size_t separate_front(const Config& config);
     static std::size_t unacknowledged(const Engine& engine);
 
     static constexpr std::array<std::string_view, 7> frame_kinds = {
@@ -39,10 +41,10 @@ struct FlitAdapter {
     static Config search_config(std::uint32_t window, std::uint32_t modulus);
     static constexpr std::size_t search_message = 1;
     static std::string scenario_engine(const Config& config, bool hasty);
-    /// The three links, and links without one of the corrections FLIT-22 to 25.
-    static constexpr std::array<std::string_view, 8> rules = {
-        "standard",   "selective",  "ucie",       "no-flit-22",
-        "no-flit-23", "count-nops", "no-flit-24", "no-flit-25"};
+    /// The four links, and links without one of the corrections FLIT-22 to 25, and CXL-13.
+    static constexpr std::array<std::string_view, 10> rules = {
+        "standard",   "selective",  "ucie",       "halves",     "no-flit-22",
+        "no-flit-23", "count-nops", "no-flit-24", "no-flit-25", "no-cxl-13"};
     static constexpr std::string_view rules_are_of = "variant";
     static void set_rule(Config& config, std::size_t rule);
     static std::unique_ptr<AnyLinkSearch> make_search(const Config& config, const LinkTask& task,

@@ -95,8 +95,8 @@ hippi::Config HippiAdapter::of_end(Config config, std::uint64_t seed) {
     return config;
 }
 
-FrameInfo HippiAdapter::describe(ConstBytes frame) {
-    return hippi::describe(frame);
+Describe HippiAdapter::describe_of(const Config&) {
+    return hippi::describe;
 }
 
 std::size_t HippiAdapter::unacknowledged(const Engine& engine) {

@@ -23,7 +23,7 @@ struct HippiAdapter {
     static std::size_t message_max(const Config& config) { return config.message_max; }
     static std::size_t frame_max(const Config&) { return hippi::unit_size; }
     static Config of_end(Config config, std::uint64_t seed);
-    static FrameInfo describe(ConstBytes frame);
+    static Describe describe_of(const Config& config);
     static std::size_t unacknowledged(const Engine& engine);
 
     static constexpr std::array<std::string_view, 10> frame_kinds = {

@@ -65,14 +65,17 @@ concept LinkAdapter = requires(
     { A::frame_max(config) } -> std::same_as<std::size_t>;
     // The configuration of one of the two ends. If the ends draw random numbers, `seed` is theirs.
     { A::of_end(config, seed) } -> std::same_as<typename A::Config>;
-    { A::describe(frame) } -> std::same_as<FrameInfo>;
+    // Names the frames of links with this configuration.
+    { A::describe_of(config) } -> std::same_as<Describe>;
     // Messages that were submitted and are not yet acknowledged. It may not be too small.
     { A::unacknowledged(engine) } -> std::same_as<std::size_t>;
     // An adapter may also have `bool may_flush(config)`. True: messages may be lost when the link
     // goes down, and it comes up again by itself. A search then permits that.
     // An adapter of an engine with labels (search_labels.hpp) also has labels(engine),
     // fingerprint_without_labels(engine, now, sink), set_labels_aside(frame), which returns the
-    // labels of a frame and sets them to zero, and label_count(config), the modulus.
+    // labels of a frame and sets them to zero, and label_count(config), the modulus. And an adapter
+    // may have separate_front(config): so many bytes at the beginning of a frame are of use even if
+    // the rest is damaged. A search then also damages the rest alone.
     // False: a frame never vanishes from the line. Then a fault that loses a frame damages it.
     { A::may_lose } -> std::convertible_to<bool>;
 

@@ -109,8 +109,8 @@ std::size_t PcieAdapter::frame_max(const Config& config) {
     return config.payload_max + pcie::tlp_overhead + 4;
 }
 
-FrameInfo PcieAdapter::describe(ConstBytes frame) {
-    return pcie::describe(frame);
+Describe PcieAdapter::describe_of(const Config&) {
+    return pcie::describe;
 }
 
 std::size_t PcieAdapter::unacknowledged(const Engine& engine) {

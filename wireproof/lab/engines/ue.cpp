@@ -99,8 +99,8 @@ std::size_t UeAdapter::frame_max(const Config& config) {
     return ue::preamble_size + config.mac_size(config.payload_max);
 }
 
-FrameInfo UeAdapter::describe(ConstBytes frame) {
-    return ue::describe(frame);
+Describe UeAdapter::describe_of(const Config&) {
+    return ue::describe;
 }
 
 std::size_t UeAdapter::unacknowledged(const Engine& engine) {

@@ -23,7 +23,7 @@ struct UeAdapter {
     static std::size_t message_max(const Config& config) { return config.payload_max; }
     static std::size_t frame_max(const Config& config);
     static Config of_end(const Config& config, std::uint64_t) { return config; }
-    static FrameInfo describe(ConstBytes frame);
+    static Describe describe_of(const Config& config);
     static std::size_t unacknowledged(const Engine& engine);
     /// A flush loses messages.
     static bool may_flush(const Config& config);

@@ -107,6 +107,17 @@ TEST(Ladder, FlitUcieFalseNak) {
     EXPECT_EQ(sum_of(ladder), (Sum{0, 0, 1}));
 }
 
+// CXL-13
+TEST(Ladder, FlitHalfUsed) {
+    const Ladder ladder = run_built_in("flit-half-used");
+    EXPECT_EQ(ladder.frames.at(0).arrivals.at(0).delivered, std::vector<std::string>{"message 1"});
+    EXPECT_EQ(order(ladder),
+              "payload ack 1022 damaged, payload ack 1022 refused, NOP ack 1022, "
+              "<NOP+Nak ack 1022, <NOP+Nak ack 1022, payload 1023*, <NOP+Nak ack 1022, payload 1*, "
+              "<NOP ack 1023, NOP 1, <NOP ack 1, <NOP ack 1");
+    EXPECT_EQ(sum_of(ladder), (Sum{0, 2, 2}));
+}
+
 // HIPPI-19: H1
 TEST(Ladder, HippiLostData) {
     const Ladder ladder = run_built_in("hippi-lost-data");

@@ -111,7 +111,8 @@ public:
     explicit LinkLadderUser(const Scenario& scenario)
         : wishes_(scenario),
           ends_{end_of(scenario, Side::a), end_of(scenario, Side::b)},
-          frame_max_(Adapter::frame_max(config_of(scenario))) {}
+          frame_max_(Adapter::frame_max(config_of(scenario))),
+          describe_(Adapter::describe_of(config_of(scenario))) {}
 
     Engine& engine(Side side) { return ends_[index(side)]; }
     bool up() const { return up_[0] && up_[1]; }
@@ -123,7 +124,7 @@ public:
     std::uint64_t timeouts(Side side) const { return ends_[index(side)].stats().timeouts; }
     const std::string& wrong() const { return wishes_.wrong(); }
 
-    static Describe describe() { return Adapter::describe; }
+    Describe describe() const { return describe_; }
     std::size_t frame_max() const { return frame_max_; }
 
     /// The run of an engine that sends forever ends when all messages are delivered and
@@ -167,6 +168,7 @@ private:
     Wishes wishes_;
     std::array<Engine, 2> ends_;
     std::size_t frame_max_;
+    Describe describe_;
     std::array<bool, 2> up_{};
     bool went_down_ = false;
 };

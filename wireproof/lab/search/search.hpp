@@ -34,7 +34,8 @@ struct SearchMove {
         wait,    // time passes until a timer expires
         lose,
         damage,
-        repeat,  // a frame arrives, and will arrive again
+        repeat,       // a frame arrives, and will arrive again
+        damage_tail,  // a frame is damaged behind a part that the receiver can use alone
     };
     static constexpr std::uint8_t both = 2;
 
@@ -46,7 +47,7 @@ struct SearchMove {
     /// The move affects a frame that is in flight.
     bool moves_frame() const {
         return what == What::arrive || what == What::lose || what == What::damage ||
-               what == What::repeat;
+               what == What::repeat || what == What::damage_tail;
     }
     friend bool operator==(SearchMove, SearchMove) = default;
 };

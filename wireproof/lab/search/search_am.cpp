@@ -186,9 +186,9 @@ std::optional<AmEnd::Frame> AmEnd::transmit() {
     return frame;
 }
 
-RxVerdict AmEnd::receive(const Frame& frame, bool damaged) {
+RxVerdict AmEnd::receive(const Frame& frame, Arrives how) {
     enter();
-    const Integrity integrity = damaged ? Integrity::damaged : Integrity::intact;
+    const Integrity integrity = how == Arrives::intact ? Integrity::intact : Integrity::damaged;
     const RxVerdict verdict = connection_.on_frame(now_, {frame, PeerId{0}, integrity});
     draw();
     leave();

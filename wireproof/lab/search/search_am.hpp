@@ -54,7 +54,7 @@ public:
     bool can_offer() const;
     void offer();
     std::optional<Frame> transmit();
-    RxVerdict receive(const Frame& frame, bool damaged);
+    RxVerdict receive(const Frame& frame, Arrives how);
     Instant deadline() const { return connection_.next_deadline(); }
     Instant now() const { return now_; }
     void wait();

@@ -29,7 +29,7 @@ concept SearchEnd = std::copyable<End> &&
     { end.offer() } -> std::same_as<void>;
     // Nothing if there is nothing to send. An empty frame is lost at once.
     { end.transmit() } -> std::same_as<std::optional<std::vector<std::byte>>>;
-    { end.receive(frame, bool()) } -> std::same_as<RxVerdict>;
+    { end.receive(frame, Arrives{}) } -> std::same_as<RxVerdict>;
     { still.deadline() } -> std::same_as<Instant>;
     { still.now() } -> std::same_as<Instant>;
     { end.wait() } -> std::same_as<void>;
@@ -107,13 +107,13 @@ public:
         return entries_[id].left;
     }
 
-    Arrival arrive(Id id, Id frame, bool damaged) {
-        const std::uint32_t key = frame * 2 + (damaged ? 1 : 0);
+    Arrival arrive(Id id, Id frame, Arrives how) {
+        const std::uint32_t key = frame * ways_to_arrive + static_cast<std::uint32_t>(how);
         for (const auto& [known, arrival] : entries_[id].arrivals) {
             if (known == key) return arrival;
         }
         End end = *entries_[id].state;
-        const RxVerdict verdict = end.receive(frames_[frame], damaged);
+        const RxVerdict verdict = end.receive(frames_[frame], how);
         const Arrival arrival{add(std::move(end)), verdict};
         entries_[id].arrivals.emplace_back(key, arrival);
         return arrival;
@@ -162,6 +162,7 @@ public:
 
 private:
     static constexpr std::size_t twins_max = 2;
+    static constexpr std::uint32_t ways_to_arrive = 3;
 
     struct Entry {
         std::unique_ptr<const End> state;
@@ -236,7 +237,8 @@ private:
         }
         for (const auto& [key, arrival] : entry.arrivals) {
             End end = twin;
-            if (end.receive(frames_[key / 2], key % 2 == 1) != arrival.verdict) return false;
+            const auto how = static_cast<Arrives>(key % ways_to_arrive);
+            if (end.receive(frames_[key / ways_to_arrive], how) != arrival.verdict) return false;
             if (!leads_to(end, arrival.end)) return false;
         }
         if (entry.waited != none) {
@@ -275,10 +277,11 @@ private:
             compare(alike);
         }
         for (const auto& [key, arrival] : one.arrivals) {
-            const Labelled& frame = labelled_frames_[key / 2];
+            const Labelled& frame = labelled_frames_[key / ways_to_arrive];
             for (const auto& [other_key, other_arrival] : other.arrivals) {
-                const Labelled& other_frame = labelled_frames_[other_key / 2];
-                if (key % 2 != other_key % 2 || frame.kind != other_frame.kind ||
+                const Labelled& other_frame = labelled_frames_[other_key / ways_to_arrive];
+                if (key % ways_to_arrive != other_key % ways_to_arrive ||
+                    frame.kind != other_frame.kind ||
                     shift.of_frame_of_peer(frame.labels) != other_frame.labels) {
                     continue;
                 }

@@ -293,10 +293,12 @@ std::optional<IbEnd::Frame> IbEnd::transmit() {
     return frame;
 }
 
-RxVerdict IbEnd::receive(Frame frame, bool damaged) {
+RxVerdict IbEnd::receive(Frame frame, Arrives how) {
     const auto& change = shared_->variants[side_].arriving;
-    if (frame.empty() || (!damaged && change && !change(frame))) return RxVerdict::control;
-    const Integrity integrity = damaged ? Integrity::damaged : Integrity::intact;
+    if (frame.empty() || (how == Arrives::intact && change && !change(frame))) {
+        return RxVerdict::control;
+    }
+    const Integrity integrity = how == Arrives::intact ? Integrity::intact : Integrity::damaged;
     const RxVerdict verdict = port_.on_frame(now_, {frame, PeerId{0}, integrity});
     draw();
     return verdict;

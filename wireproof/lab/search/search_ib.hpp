@@ -80,7 +80,7 @@ public:
     bool can_offer() const;
     void offer();
     std::optional<Frame> transmit();
-    RxVerdict receive(Frame frame, bool damaged);
+    RxVerdict receive(Frame frame, Arrives how);
     Instant deadline() const { return port_.next_deadline(); }
     Instant now() const { return now_; }
     void wait();

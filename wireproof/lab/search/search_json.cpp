@@ -5,8 +5,8 @@ namespace {
 
 constexpr std::array<std::string_view, 6> verdict_words = {
     "holds", "broken", "stuck", "in_circles", "too_many_states", "interrupted"};
-constexpr std::array<std::string_view, 8> move_words = {"arrive", "offer", "leave",  "due",
-                                                        "wait",   "lose",  "damage", "repeat"};
+constexpr std::array<std::string_view, 9> move_words = {
+    "arrive", "offer", "leave", "due", "wait", "lose", "damage", "repeat", "damage_tail"};
 constexpr std::array<std::string_view, 3> end_words = {"A", "B", "both"};
 
 }  // namespace

@@ -13,9 +13,10 @@ auto visit_config(const Scenario::Engine& engine, Visit&& visit) {
 
 }  // namespace
 
-SearchSetting possible(Protocol protocol, SearchSetting setting) {
-    return visit_adapter(
-        protocol, [&setting]<class Adapter>() { return possible(setting, Adapter::may_lose); });
+SearchSetting possible(const Scenario::Engine& engine, SearchSetting setting) {
+    return visit_config(engine, [&setting]<class Adapter>(const auto& config) {
+        return possible_for<Adapter>(config, setting);
+    });
 }
 
 std::uint32_t smallest_modulus(Protocol protocol, std::uint32_t window) {

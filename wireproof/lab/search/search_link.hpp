@@ -70,10 +70,27 @@ private:
     std::unique_ptr<Pair> pair_;
 };
 
+/// Bytes at the beginning of a frame that an end can use although the rest is damaged.
+template <class Adapter>
+std::size_t separate_front_of(const typename Adapter::Config& config) {
+    if constexpr (requires { Adapter::separate_front(config); }) {
+        return Adapter::separate_front(config);
+    }
+    return 0;
+}
+
+/// The faults that the line can have.
+template <class Adapter>
+SearchSetting possible_for(const typename Adapter::Config& config, SearchSetting setting) {
+    setting = possible(setting, Adapter::may_lose);
+    if (setting.damage) setting.separate_front = separate_front_of<Adapter>(config);
+    return setting;
+}
+
 // The same for a link protocol that is known only at run time.
 
-/// The faults that the line of this protocol can have.
-SearchSetting possible(Protocol protocol, SearchSetting setting);
+/// The faults that the line of a link with this engine can have.
+SearchSetting possible(const Scenario::Engine& engine, SearchSetting setting);
 /// The smallest modulus with which the protocol should work.
 std::uint32_t smallest_modulus(Protocol protocol, std::uint32_t window);
 /// The words of `--rule`, and what they decide; the first word is the engine as shipped.

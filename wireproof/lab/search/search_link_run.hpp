@@ -34,7 +34,7 @@ public:
     bool can_offer() const { return up_ && wants() > 0 && engine_.has_room(); }
     void offer();
     std::optional<std::vector<std::byte>> transmit();
-    RxVerdict receive(std::vector<std::byte> frame, bool damaged);
+    RxVerdict receive(std::vector<std::byte> frame, Arrives how);
     Instant deadline() const { return engine_.next_deadline(); }
     Instant now() const { return now_; }
     void wait();
@@ -69,6 +69,8 @@ private:
         LinkTampering<Engine> tampering;
         bool may_lose = false;  // messages, when the link goes down
         std::uint32_t label_count = 0;
+        std::size_t separate_front = 0;
+        Describe describe = describe_nothing;
     };
 
     static bool may_flush(const Config& config) {
@@ -118,7 +120,8 @@ std::array<LinkEnd<Adapter>, 2> LinkEnd<Adapter>::both(const Config& config, con
                                                        LinkTampering<Engine> tampering) {
     WIREPROOF_CHECK(task.messages <= LinkTask::messages_max);
     const auto shared = std::make_shared<const Shared>(
-        Shared{task, std::move(tampering), may_flush(config), label_count_of(config)});
+        Shared{task, std::move(tampering), may_flush(config), label_count_of(config),
+               separate_front_of<Adapter>(config), Adapter::describe_of(config)});
     std::array ends{LinkEnd(Engine(Adapter::of_end(config, 1)), 0, shared),
                     LinkEnd(Engine(Adapter::of_end(config, 2)), 1, shared)};
     if (task.start_up) return ends;
@@ -127,7 +130,7 @@ std::array<LinkEnd<Adapter>, 2> LinkEnd<Adapter>::both(const Config& config, con
         moved = false;
         for (std::size_t i = 0; i < 2; ++i) {
             while (const auto frame = ends[i].transmit()) {
-                ends[1 - i].receive(*frame, false);
+                ends[1 - i].receive(*frame, Arrives::intact);
                 moved = true;
             }
         }
@@ -163,13 +166,15 @@ std::optional<std::vector<std::byte>> LinkEnd<Adapter>::transmit() {
 }
 
 template <class Adapter>
-RxVerdict LinkEnd<Adapter>::receive(std::vector<std::byte> frame, bool damaged) {
+RxVerdict LinkEnd<Adapter>::receive(std::vector<std::byte> frame, Arrives how) {
     const auto& change = shared_->tampering.arriving;
-    if (frame.empty() || (!damaged && change && !change(engine_, frame))) {
+    if (frame.empty() || (how == Arrives::intact && change && !change(engine_, frame))) {
         return RxVerdict::control;
     }
-    const Integrity integrity = damaged ? Integrity::damaged : Integrity::intact;
-    const RxVerdict verdict = engine_.on_frame(now_, {frame, PeerId{0}, integrity});
+    RxFrame arriving{.bytes = frame, .integrity = Integrity::damaged};
+    if (how == Arrives::intact) arriving.integrity = Integrity::intact;
+    if (how == Arrives::with_damaged_tail) arriving.intact_front = shared_->separate_front;
+    const RxVerdict verdict = engine_.on_frame(now_, arriving);
     draw();
     return verdict;
 }
@@ -242,7 +247,7 @@ Fingerprint::Value LinkEnd<Adapter>::with_user(Fingerprint& sink) const {
 
 template <class Adapter>
 FrameInfo LinkEnd<Adapter>::describe(ConstBytes frame) const {
-    return Adapter::describe(frame);
+    return shared_->describe(frame);
 }
 
 template <class Adapter>
@@ -262,7 +267,7 @@ template <class Adapter>
 LinkSearch<Adapter>::LinkSearch(const Config& config, const LinkTask& task,
                                 const SearchSetting& setting,
                                 LinkTampering<typename Adapter::Engine> tampering)
-    : pair_(std::make_unique<Pair>(possible(setting, Adapter::may_lose),
+    : pair_(std::make_unique<Pair>(possible_for<Adapter>(config, setting),
                                    LinkEnd<Adapter>::both(config, task, std::move(tampering)))) {}
 
 template <class Adapter>

@@ -150,10 +150,14 @@ public:
         switch (move.what) {
             case What::arrive:
             case What::repeat:
-            case What::damage: {
+            case What::damage:
+            case What::damage_tail: {
                 const Id frame = move.what == What::repeat ? on_its_way(end, move.place)
                                                            : roads_[end].take(move.place);
-                const auto arrival = ends_->arrive(at_[1 - end], frame, move.what == What::damage);
+                const Arrives how = move.what == What::damage        ? Arrives::damaged
+                                    : move.what == What::damage_tail ? Arrives::with_damaged_tail
+                                                                     : Arrives::intact;
+                const auto arrival = ends_->arrive(at_[1 - end], frame, how);
                 at_[1 - end] = arrival.end;
                 return arrival.verdict;
             }
@@ -200,6 +204,8 @@ private:
             for (std::uint8_t place = 0; place < places; ++place) {
                 if (setting.lose) moves.push_back({What::lose, i, place, true});
                 if (setting.damage) moves.push_back({What::damage, i, place, true});
+                if (setting.separate_front > 0)
+                    moves.push_back({What::damage_tail, i, place, true});
                 if (setting.repeat) moves.push_back({What::repeat, i, place, true});
                 if (place > 0) moves.push_back({What::arrive, i, place, true});
             }
@@ -247,6 +253,9 @@ public:
                 if (move.what != What::repeat) roads[end].erase(roads[end].begin() + moved_on);
                 if (move.what == What::arrive) {
                     step.overtaken.assign(roads[end].begin(), roads[end].begin() + moved_on);
+                }
+                if (move.what == What::damage_tail) {
+                    step.intact_front = ends_.setting().separate_front;
                 }
             }
             const PairWorld<End> before = world;

@@ -35,8 +35,8 @@ struct Trainer {
         return Frame{std::byte{9}, static_cast<std::byte>(labels_.own),
                      static_cast<std::byte>(labels_.peers)};
     }
-    RxVerdict receive(const Frame& frame, bool damaged) {
-        if (damaged) return RxVerdict::corrupt;
+    RxVerdict receive(const Frame& frame, Arrives how) {
+        if (how != Arrives::intact) return RxVerdict::corrupt;
         if (labels_.peers != label_in(frame, 1)) owes = true;
         labels_.peers = label_in(frame, 1);
         if (label_in(frame, 2) != labels_.own || labels_.own == special) owes = true;

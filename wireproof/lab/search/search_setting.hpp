@@ -18,6 +18,9 @@ struct SearchSetting {
     // The faults of the wire, and the ends whose frames they may hit.
     bool lose = true;
     bool damage = true;
+    /// Frames may also be damaged only behind so many bytes, which the receiver can use alone. 0:
+    /// there is no such part. The search of a link sets it if `damage` is set.
+    std::size_t separate_front = 0;
     bool repeat = false;
     bool overtake = false;
     std::array<bool, 2> at_risk{true, true};
@@ -34,6 +37,9 @@ struct SearchSetting {
     /// Keep the states that doubt() compares.
     bool doubt = false;
 };
+
+/// How a frame arrives.
+enum class Arrives : std::uint8_t { intact, with_damaged_tail, damaged };
 
 /// The setting for a line from which frames may vanish, or for one from which they may not. On the
 /// latter, frames that would be lost are damaged.

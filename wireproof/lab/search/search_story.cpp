@@ -76,6 +76,8 @@ std::string drawn(const SearchStep& step, bool at_once) {
         case What::leave: return line(arrow(end, what, Stretch::first), "");
         case What::lose: return line(arrow(end, what, Stretch::not_the_end), "lost");
         case What::damage: return line(arrow(end, what, stretch), "damaged: " + outcome(step));
+        case What::damage_tail:
+            return line(arrow(end, what, stretch), "tail damaged: " + outcome(step));
         case What::repeat: return line(arrow(end, what, stretch), outcome(step) + " (1 of 2)");
         case What::arrive: break;
     }
@@ -98,8 +100,12 @@ struct Fate {
     std::size_t behind = 0;
     bool damaged = false;
     bool lost = false;
+    std::size_t intact_front = 0;  // of a damaged one
 
     std::string key() const {
+        if (intact_front > 0) {
+            return "fate = \"damaged\"\nintact = " + std::to_string(intact_front);
+        }
         if (damaged) return "fate = \"damaged\"";
         if (lost && arrivals == 0) return "fate = \"lost\"";
         if (arrivals > 1) return "fate = \"duplicated\"";
@@ -123,6 +129,7 @@ Fates fates_of(const std::vector<SearchStep>& steps) {
         }
         fate.arrivals += step.move.what == What::arrive || step.move.what == What::repeat ? 1 : 0;
         fate.damaged |= step.move.what == What::damage;
+        fate.intact_front = std::max(fate.intact_front, step.intact_front);
         fate.lost |= step.move.what == What::lose;
         for (const std::size_t other : step.overtaken) ++fates[{step.move.end, other}].behind;
     }

@@ -18,6 +18,7 @@ struct SearchStep {
     FrameInfo info{};       // the frame that leaves, arrives or is lost
     std::size_t frame = 0;  // its index among the frames of its end, counted from 1
     std::vector<std::size_t> overtaken = {};  // indices of frames of the same end that it overtook
+    std::size_t intact_front = 0;             // of a frame whose tail is damaged
     std::optional<RxVerdict> verdict = {};    // about a frame that arrived
     std::string delivered = {};               // what the end delivered then: "message 3"
 };

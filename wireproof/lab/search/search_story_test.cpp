@@ -66,6 +66,19 @@ TEST(SearchStory, DrawsTheLiteralLivelockOfHippi) {
 )");
 }
 
+// A half of a flit that is used twice.
+TEST(SearchStory, ADamagedTailIsDrawnAndWritten) {
+    flit::Config config = FlitAdapter::search_config(2, FlitAdapter::smallest_modulus(2));
+    FlitAdapter::set_rule(config, FlitAdapter::rules.size() - 1);
+    FlitSearch search(config, {.messages = 3}, {.faults = 1});
+    const Told told = tell(search);
+    EXPECT_NE(told.ladder.find("|  tail damaged: corrupt, message 1\n"), std::string::npos)
+        << told.ladder;
+    const std::string text = scenario_text(told, config, {.protocol = "flit", .messages = {3, 0}});
+    EXPECT_NE(text.find("fate = \"damaged\"\nintact = 128\n"), std::string::npos) << text;
+    EXPECT_EQ(replayed(text).wrong, "message 2 is not what was sent");
+}
+
 // In the timed world, too, A sends forever what B already has, and B never reports it.
 TEST(SearchStory, TheLiteralLivelockReplaysAsALadder) {
     for (const std::uint32_t messages : {1U, 2U, 4U}) {
