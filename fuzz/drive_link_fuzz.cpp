@@ -17,6 +17,7 @@ namespace {
 struct Frame {
     std::vector<std::byte> bytes;
     Integrity integrity = Integrity::check;
+    std::size_t intact_front = 0;
 };
 
 template <class Link>
@@ -89,7 +90,9 @@ private:
         if (ways_[from].empty()) return false;
         const Frame frame = std::move(ways_[from].front());
         ways_[from].pop_front();
-        ends_[1 - from].on_frame(now_, RxFrame{.bytes = frame.bytes, .integrity = frame.integrity});
+        ends_[1 - from].on_frame(now_, RxFrame{.bytes = frame.bytes,
+                                               .integrity = frame.integrity,
+                                               .intact_front = frame.intact_front});
         draw(1 - from);
         return true;
     }
@@ -112,6 +115,15 @@ private:
         Frame& frame = ways_[from].front();
         if (frame.bytes.empty() || frame.integrity != Integrity::check) return;
         bit %= 8 * frame.bytes.size();
+        // A correction repairs one bit, so the line spoils the back of the frame instead.
+        if constexpr (requires { Link::separate_front(choice_); }) {
+            if (const std::size_t front = Link::separate_front(choice_); bit / 8 >= front) {
+                frame.integrity = Integrity::damaged;
+                frame.intact_front = front;
+                arrive(from);
+                return;
+            }
+        }
         if constexpr (requires { Link::is_checked(ConstBytes(), bit); }) {
             if (!Link::is_checked(frame.bytes, bit / 8)) frame.integrity = Integrity::damaged;
         }
