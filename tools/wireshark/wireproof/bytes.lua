@@ -132,4 +132,25 @@ function bytes.flit_crc(raw)
     return four(high) .. four(low)
 end
 
+-- The 6 bytes of the check of a half of a flit, as of 130 bytes that end with zeros.
+local half_generator = {0x7E, 0x47, 0xAB, 0x1A, 0xA8, 0x32}
+local half_high_steps, half_low_steps = {}, {}
+for b = 0, 255 do
+    local high, low = 0, 0
+    for i = 1, 2 do high = bxor(lshift(high, 8), product(half_generator[i], b)) end
+    for i = 3, 6 do low = bxor(lshift(low, 8), product(half_generator[i], b)) end
+    half_high_steps[b], half_low_steps[b] = high, low
+end
+
+function bytes.half_crc(raw)
+    local high, low = 0, 0
+    for i = 1, 130 do
+        local top = bxor(rshift(high, 8), raw:byte(i) or 0)
+        high = bxor(band(lshift(high, 8), 0xFFFF), rshift(low, 24), half_high_steps[top])
+        low = bxor(lshift(low, 8), half_low_steps[top])
+    end
+    return string.char(rshift(high, 8), band(high, 255), band(rshift(low, 24), 255), band(rshift(low, 16), 255),
+                       band(rshift(low, 8), 255), band(low, 255))
+end
+
 return bytes

@@ -1,7 +1,7 @@
 -- Flits of PCI Express 6 and 7, CXL 3 and UCIe (wireproof/proto/flit/wire_format.hpp). Most flits
 -- have no number: the dissector counts, as the receiver does.
 return function(common, bytes)
-    local formats = {[0] = "pcie", [1] = "cxl", [2] = "ucie_68", [3] = "ucie_256"}
+    local formats = {[0] = "pcie", [1] = "cxl", [2] = "ucie_68", [3] = "ucie_256", [4] = "cxl_halves"}
     local commands = {[0] = "explicit number", [1] = "Ack", [2] = "standard Nak", [3] = "selective Nak"}
     local made = common.declare("wireproof.flit", "Wireproof flit", common.rows({
         {"kind", "string", "Kind"},
@@ -28,10 +28,17 @@ return function(common, bytes)
         [1] = {code = 1, size = 256, data = 2, data_end = 242, header = 0, usage = true, numbers = 1023},
         [2] = {code = 2, size = 68, data = 2, data_end = 66, header = 0, usage = false, numbers = 255},
         [3] = {code = 3, size = 256, data = 2, data_end = 242, header = 0, usage = false, numbers = 255},
+        -- The data go on in the second half.
+        [4] = {code = 4, size = 256, data = 2, data_end = 122, rest = 128, rest_size = 116, header = 0, usage = true,
+               numbers = 1023},
     }
 
     local function wide_crc_holds(raw)
         return raw:sub(243, 250) == bytes.flit_crc(raw:sub(1, 242))
+    end
+    local function half_crcs_hold(raw)
+        return raw:sub(123, 128) == bytes.half_crc(raw:sub(1, 122)) and
+               raw:sub(251, 256) == bytes.half_crc(raw:sub(129, 244))
     end
     local function ucie_crc_holds(raw, shape)
         if shape.size == 68 then return bytes.le(raw, 66, 2) == bytes.crc16_ucie(raw:sub(1, 66)) end
@@ -49,6 +56,7 @@ return function(common, bytes)
     local function shape_of(raw, usual)
         if #raw == 68 then return shapes[2], ucie_crc_holds(raw, shapes[2]) end
         if wide_crc_holds(raw) then return is_cxl(raw) and shapes[1] or shapes[0], true end
+        if half_crcs_hold(raw) then return shapes[4], true end
         if ucie_crc_holds(raw, shapes[3]) then return shapes[3], true end
         return shapes[usual or 0], false
     end
@@ -154,12 +162,18 @@ return function(common, bytes)
         end
         tree:add(F.length, tvb(shape.data_end - 1, 1))
         local length = bytes.u8(raw, shape.data_end - 1)
-        if length > shape.data_end - shape.data - 1 then
+        local first = math.min(length, shape.data_end - shape.data - 1)
+        if length > first + (shape.rest_size or 0) then
             common.complain(made, tree, "The length contradicts the flit")
         elseif length > 0 then
-            tree:add(F.data, tvb(shape.data, length))
+            tree:add(F.data, tvb(shape.data, first))
+            if length > first then tree:add(F.data, tvb(shape.rest, length - first)) end
         end
-        if shape.usage then
+        if shape.rest then
+            tree:add(F.crc, tvb(122, 6))
+            tree:add(F.ecc, tvb(244, 6))
+            tree:add(F.crc, tvb(250, 6))
+        elseif shape.usage then
             tree:add(F.crc, tvb(242, 8))
             tree:add(F.ecc, tvb(250, 6))
         else
