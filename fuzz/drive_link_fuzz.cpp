@@ -36,7 +36,12 @@ public:
         const std::uint8_t op = in.byte();
         const std::size_t node = (op >> 3) & 1;
         switch (op % 8) {
-            case 0: submit(node, in.byte() % 70U); break;
+            case 0: {
+                const std::size_t size = in.byte();
+                // The longest ones of a flit, too.
+                submit(node, size < 250 ? size % 70 : ends_[node].message_max());
+                break;
+            }
             case 1:
             case 2: (void)send(node); break;
             case 3: (void)arrive(node); break;
@@ -117,7 +122,8 @@ private:
         bit %= 8 * frame.bytes.size();
         // A correction repairs one bit, so the line spoils the back of the frame instead.
         if constexpr (requires { Link::separate_front(choice_); }) {
-            if (const std::size_t front = Link::separate_front(choice_); bit / 8 >= front) {
+            const std::size_t front = Link::separate_front(choice_);
+            if (front > 0 && bit / 8 >= front) {
                 frame.integrity = Integrity::damaged;
                 frame.intact_front = front;
                 arrive(from);

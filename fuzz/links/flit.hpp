@@ -24,10 +24,9 @@ struct FlitLink {
                                     : flit::Config::pcie6();
     }
 
-    /// Bytes of a frame that are of use even if the rest is spoilt. Without such: more than it has.
+    /// The bytes of a frame that a receiver can use alone; 0: none.
     static std::size_t separate_front(std::uint8_t choice) {
-        return kind(choice).format == flit::Format::cxl_halves ? flit::half_size
-                                                               : flit::flit_max + 1;
+        return kind(choice).format == flit::Format::cxl_halves ? flit::half_size : 0;
     }
 
     /// The header, the length of the message, and the message.
@@ -48,12 +47,25 @@ struct FlitLink {
         return flit;
     }
 
+    /// The header, the length of the message, and the message in both halves.
     static std::vector<std::byte> forge_halves(const flit::Config& config, ConstBytes wish) {
+        std::array<std::byte, 3> begin{};
+        std::copy_n(wish.begin(), std::min(wish.size(), begin.size()), begin.begin());
+        constexpr std::size_t message_at = 2;
+        constexpr std::size_t length_at = message_at + flit::even_message_max;
         std::vector<std::byte> flit(flit::flit_max);
-        std::copy_n(wish.begin(), std::min<std::size_t>(wish.size(), 2), flit.begin());
-        constexpr std::size_t length_at = 121;
-        if (wish.size() > 2) flit[length_at] = wish[2];
-        for (std::size_t i = 3; i < wish.size(); ++i) flit[i - 1] = wish[i];
+        flit[0] = begin[0];
+        flit[1] = begin[1];
+        flit[length_at] = begin[2];
+        if (wish.size() > begin.size()) {
+            const ConstBytes message = wish.subspan(begin.size());
+            for (std::size_t i = 0; i < flit::even_message_max + flit::odd_message_max; ++i) {
+                const std::size_t at = flit::ends_in_even_half(i + 1)
+                                           ? message_at + i
+                                           : flit::half_size + i - flit::even_message_max;
+                flit[at] = message[i % message.size()];
+            }
+        }
         flit::write_half_checks(config.crc_order, Bytes(flit).first<flit::flit_max>());
         return flit;
     }
@@ -100,18 +112,49 @@ struct FlitLink {
         }
     }
 
+    /// As they are, and with right checks and up to three wrong bytes, which the first bytes name.
     static void decode_halves(std::span<const std::byte, flit::flit_max> bytes) {
         using flit::CrcOrder;
         std::array<std::byte, flit::flit_max> flit;
         std::copy(bytes.begin(), bytes.end(), flit.begin());
-        const auto found = flit::find_halves(CrcOrder::first_byte_first, true, flit);
+        check_finding(flit);
+        std::copy(bytes.begin(), bytes.end(), flit.begin());
+        flit::write_half_checks(CrcOrder::first_byte_first, flit);
+        const auto good = flit;
+        for (std::size_t i = 0; i < 6; i += 2) {
+            flit[std::to_integer<std::size_t>(bytes[i])] ^= bytes[i + 1];
+        }
+        const auto received = flit;
+        const flit::HalvesFinding found = check_finding(flit);
+        // Up to three wrong bytes never have right checks.
+        using Even = flit::HalvesFinding::Even;
+        const ConstBytes used = found.even == Even::as_received ? ConstBytes(received) : flit;
+        if (found.even != Even::none) {
+            WIREPROOF_CHECK(std::equal(good.begin(), good.begin() + flit::half_size, used.begin()));
+        }
+        if (!found.valid) return;
+        const auto whole = flit::join_halves(flit);
+        auto expected = good;
+        const auto message = flit::join_halves(expected);
+        WIREPROOF_CHECK(whole.has_value() == message.has_value());
+        if (whole) {
+            WIREPROOF_CHECK(
+                std::equal(whole->begin(), whole->end(), message->begin(), message->end()));
+        }
+    }
+
+    static flit::HalvesFinding check_finding(std::array<std::byte, flit::flit_max>& flit) {
+        const auto before = flit;
+        const auto found = flit::find_halves(flit::CrcOrder::first_byte_first, true, flit);
         WIREPROOF_CHECK(!(found.valid && found.suspect));
-        if (!found.changed) WIREPROOF_CHECK(std::equal(flit.begin(), flit.end(), bytes.begin()));
+        if (!found.changed) WIREPROOF_CHECK(flit == before);
+        auto joined = flit;
         const auto half = flit::EvenHalf::of(flit);
+        const auto message = flit::join_halves(joined);
+        WIREPROOF_CHECK(message.has_value() == half.has_value());
         if (half) WIREPROOF_CHECK(half->message.size() <= half->length);
-        const auto joined = flit::join_halves(flit);
-        WIREPROOF_CHECK(joined.has_value() == half.has_value());
-        if (joined) WIREPROOF_CHECK(joined->size() == half->length);
+        if (message) WIREPROOF_CHECK(message->size() == half->length);
+        return found;
     }
 };
 

@@ -99,17 +99,19 @@ TEST(FlitSearch, ComesUpWhateverIsSpoilt) {
 // same: with one and with more flits until an Ack and explicit flits after a jump, without each
 // correction, and in the start-up.
 TEST(FlitSearch, EqualFingerprintsHaveEqualFutures) {
-    const auto expect_no_doubt = [](const std::string& what, FlitSearch& search) {
+    // A search that is refuted is over early.
+    const auto expect_no_doubt = [](const std::string& what, FlitSearch& search,
+                                    std::size_t least = 50) {
         run_and_tell("doubt: " + what, search);
         const SearchDoubts doubts = search.doubt();
-        EXPECT_GT(doubts.compared, 20U) << what;  // a search that is refuted is over early
+        EXPECT_GT(doubts.compared, least) << what;
         EXPECT_EQ(doubts.differing, 0U) << what;
     };
     for (const Variant variant :
          {standard, selective, ucie, halves, no_22, no_23, count_nops, no_24, no_25, no_cxl_13}) {
         const std::string name(FlitAdapter::rules[variant]);
         FlitSearch one_way(config_of(variant, 2), {.messages = 5}, {.faults = 3, .doubt = true});
-        expect_no_doubt(name, one_way);
+        expect_no_doubt(name, one_way, variant == no_cxl_13 ? 20 : 50);
         flit::Config later_acks = config_of(variant, 3);
         later_acks.ack_after = 3;
         later_acks.ack_latency = later_acks.flit_time;
@@ -132,7 +134,7 @@ TEST(BrokenFlitSearch, WithoutACorrectionAWrongMessageIsDelivered) {
     }
 }
 
-// CXL-13, CXL-14: a selective receiver uses halves only of the flit that it expects.
+// CXL-13: a selective receiver uses halves only of the flit that it expects.
 TEST(FlitSearch, HalvesAreSafeAndLiveWithSelectiveNaks) {
     flit::Config config = config_of(selective, 2);
     config.format = flit::Format::cxl_halves;

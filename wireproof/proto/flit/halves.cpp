@@ -50,7 +50,7 @@ Gathered with_ecc_last(std::span<const std::byte, flit_max> flit) {
     return gathered;
 }
 
-/// False: the ECC cannot correct the flit, which is unchanged.
+/// False: the ECC finds no error, or cannot correct the flit. Then the flit is unchanged.
 bool correct(std::span<std::byte, flit_max> flit) {
     Gathered gathered = with_ecc_last(flit);
     const EccFinding found = ecc_find(gathered);

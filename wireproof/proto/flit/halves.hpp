@@ -15,6 +15,11 @@ inline constexpr std::size_t half_size = 128;         // bytes
 inline constexpr std::size_t even_message_max = 119;  // bytes of a message in the even half
 inline constexpr std::size_t odd_message_max = 116;
 
+/// Whether the odd half has nothing of a message of this length.
+constexpr bool ends_in_even_half(std::size_t length) {
+    return length <= even_message_max;
+}
+
 /// Writes a flit with this message, at most 235 bytes. If the frame wants no check, the bytes of
 /// CRC and ECC are zeros. The message is always copied.
 void write_halves(CrcOrder order, const Header& header, ConstBytes message, TxFrame& out);
@@ -27,13 +32,14 @@ struct HalvesFinding {
     enum class Even : std::uint8_t {
         none,
         as_received,  // its CRC fits before the correction
-        corrected,    // its CRC fits behind the correction
+        corrected,    // its CRC fits after the correction
     };
 
     bool valid = false;      // both halves, as they are now
     Even even = Even::none;  // if the flit is not valid: the even half alone
-    bool changed = false;    // the ECC has changed bytes
-    /// CXL-14: the ECC spoilt a half whose CRC had fitted, so nothing that it changed is used.
+    bool changed = false;    // the ECC found errors, perhaps only in its own bytes
+    /// CXL-14: the correction spoilt a half whose CRC had fitted, so nothing that it changed is
+    /// used.
     bool suspect = false;
 };
 
@@ -46,11 +52,13 @@ struct EvenHalf {
     ConstBytes message;
     std::size_t length = 0;
 
-    /// Nothing: the length is that of no message. `flit` has at least half_size bytes.
+    bool is_whole() const { return ends_in_even_half(length); }
+    /// Returns nothing if the length is too large. `flit` has at least half_size bytes.
     static std::optional<EvenHalf> of(ConstBytes flit);
 };
 
-/// Moves the two parts of a message together, in the flit. Nothing: as EvenHalf::of().
+/// Moves the two parts of a message together, in the flit. Returns nothing if the length is too
+/// large.
 std::optional<ConstBytes> join_halves(std::span<std::byte, flit_max> flit);
 
 }  // namespace wireproof::flit

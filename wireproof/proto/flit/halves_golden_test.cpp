@@ -1,5 +1,5 @@
 // The bytes of the flit of two halves: its layout, the published form of its CRC, and which halves
-// may be used before and behind the correction (CXL-14, CXL-29).
+// may be used before and after the correction (CXL-14, CXL-29).
 #include <gtest/gtest.h>
 
 #include <algorithm>

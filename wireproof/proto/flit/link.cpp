@@ -74,8 +74,8 @@ bool Link::check_bytes(RxFrame& frame) {
     return crc_matches(config_.format, config_.crc_order, frame.bytes);
 }
 
-// The even half of an invalid flit is used if its CRC fits. Whether it fits before or behind the
-// correction makes no difference here, because a frame arrives as a whole.
+// The even half of an invalid flit is used if its CRC fits: as it came, or else as the correction
+// left it.
 RxVerdict Link::judge_halves(Instant now, const RxFrame& frame) {
     if (frame.integrity == Integrity::damaged) {
         if (frame.intact_front >= half_size) use_even(frame.bytes);
@@ -289,11 +289,7 @@ bool Link::send_start(Instant now, TxFrame& out) {
 }
 
 void Link::write(const Header& header, ConstBytes message, TxFrame& out) {
-    if (config_.format == Format::cxl_halves) {
-        write_halves(config_.crc_order, header, message, out);
-    } else {
-        write_flit(config_.format, config_.crc_order, header, message, out);
-    }
+    write_flit(config_.format, config_.crc_order, header, message, out);
     const bool is_explicit = header.command == Command::explicit_number;
     explicit_in_row_ = is_explicit ? explicit_in_row_ + 1 : 0;
     prior_payload_ = header.payload;

@@ -20,7 +20,7 @@ void Receiver::reset() {
     withdraw_ = ack_waits_ = false;
     empty_store();
     message_.reset();
-    half_.used = false;
+    half_.used = half_.ready = false;
     nak_left_ = owed_ = 0;
     ack_deadline_ = never;
     ask_again_at_ = Instant();
@@ -29,7 +29,6 @@ void Receiver::reset() {
 void Receiver::meet(FlitNumber last) {
     implicit_ = last;
     next_ = to_store_ = numbers_.next(last);
-    half_.used = false;
 }
 
 bool Receiver::duplicate() const {
@@ -85,7 +84,7 @@ void Receiver::use_even(const Header& header, const EvenHalf& half, Stats& stats
     half_.used = true;
     half_.length = half.length;
     std::copy(half.message.begin(), half.message.end(), half_.bytes.begin());
-    if (half.length == half.message.size()) message_ = ConstBytes(half_.bytes).first(half.length);
+    half_.ready = half.is_whole();
 }
 
 RxVerdict Receiver::on_flit(Instant now, const Header& header, std::optional<ConstBytes> message,
@@ -217,10 +216,10 @@ RxVerdict Receiver::take(Instant now, const std::optional<ConstBytes>& message, 
 RxVerdict Receiver::take_rest(const std::optional<ConstBytes>& message, Stats& stats) {
     ++stats.halves_dropped;
     if (!message || message->size() != half_.length) return RxVerdict::malformed;
-    if (half_.length <= even_message_max) return RxVerdict::accepted;  // it has been delivered
+    if (ends_in_even_half(half_.length)) return RxVerdict::accepted;  // it has been delivered
     std::copy(message->begin() + even_message_max, message->end(),
               half_.bytes.begin() + even_message_max);
-    message_ = ConstBytes(half_.bytes).first(half_.length);
+    half_.ready = true;
     return RxVerdict::accepted;
 }
 
@@ -244,6 +243,7 @@ void Receiver::keep(const std::optional<ConstBytes>& message, Stats& stats) {
 
 std::optional<ConstBytes> Receiver::next_message() {
     if (message_) return std::exchange(message_, std::nullopt);
+    if (std::exchange(half_.ready, false)) return ConstBytes(half_.bytes).first(half_.length);
     while (ready_ > 0) {
         const Stored& stored = store_.front();
         const bool readable = stored.readable;
@@ -332,14 +332,15 @@ void Receiver::fingerprint(Instant now, Fingerprint& sink) const {
         sink.add_bytes(ConstBytes(store_[i].bytes.data(), store_[i].length));
     }
     sink.add(half_.used);
+    sink.add(half_.ready);
     if (half_.used) {
         sink.add(half_.length);
         // A message that ended there was delivered, so its bytes do not matter.
-        if (half_.length > even_message_max) {
+        if (!ends_in_even_half(half_.length)) {
             sink.add_bytes(ConstBytes(half_.bytes).first(even_message_max));
         }
     }
-    // The bytes of the message are in the received frame.
+    // The caller draws the message before the next call.
     sink.add(message_.has_value());
     if (message_) sink.add(message_->size());
     if (config_.continuous) return;

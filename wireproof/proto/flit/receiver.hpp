@@ -25,7 +25,7 @@ public:
     explicit Receiver(const Config& config);
     void reset();
 
-    /// An invalid flit: nothing in it is used, but it counts as one.
+    /// An invalid flit: it counts as one, and nothing in it is used (but see use_even).
     void on_invalid(Instant now, Stats& stats);
     /// A valid flit. `message` is nothing if its length contradicts the flit; such a flit uses up
     /// its number.
@@ -96,6 +96,7 @@ private:
     /// The even half of the expected flit, if it was used.
     struct UsedHalf {
         bool used = false;
+        bool ready = false;      // its message is whole, and the caller has not drawn it
         std::size_t length = 0;  // of the whole message
         std::array<std::byte, flit_max> bytes{};
     };

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "wireproof/proto/flit/ecc.hpp"
+#include "wireproof/proto/flit/halves.hpp"
 
 namespace wireproof::flit {
 namespace {
@@ -60,6 +61,7 @@ void Header::encode(Format format, std::byte* to) const {
 // FLIT-1, FLIT-5: everything but the message is made anew for each transmission.
 void write_flit(Format format, CrcOrder order, const Header& header, ConstBytes message,
                 TxFrame& out) {
+    if (format == Format::cxl_halves) return write_halves(order, header, message, out);
     const Shape shape = Shape::of(format);
     const std::size_t rest = shape.size - shape.data_at - message.size();
     if (!out.wants_check()) {
@@ -95,9 +97,8 @@ void write_checks(Format format, CrcOrder order, std::span<std::byte> flit) {
             store_ucie_crc(flit.last<2>(), flit.subspan(ucie_half, ucie_256_crc_at - ucie_half),
                            order);
             return;
-        case Format::cxl_halves: break;
+        case Format::cxl_halves: write_half_checks(order, flit.first<flit_max>()); return;
     }
-    WIREPROOF_CHECK(false);
 }
 
 bool crc_matches(Format format, CrcOrder order, ConstBytes flit) {

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "wireproof/base/check.hpp"
 #include "wireproof/core/frame.hpp"
 #include "wireproof/core/frame_info.hpp"
 #include "wireproof/proto/flit/crc.hpp"
@@ -80,8 +81,6 @@ struct Header {
     friend bool operator==(const Header&, const Header&) = default;
 };
 
-// The next functions are for all formats but cxl_halves.
-
 /// Writes a flit with this message, which has at most data_size - length_size bytes. If the frame
 /// wants no check, the bytes of CRC and ECC are zeros, and the message may be lent.
 void write_flit(Format format, CrcOrder order, const Header& header, ConstBytes message,
@@ -90,7 +89,7 @@ void write_flit(Format format, CrcOrder order, const Header& header, ConstBytes 
 /// Writes CRC and ECC behind the bytes that they cover.
 void write_checks(Format format, CrcOrder order, std::span<std::byte> flit);
 
-/// Whether CRC fits the bytes of a flit of the right size.
+/// Whether CRC fits the bytes of a flit of the right size. Not for cxl_halves: find_halves().
 bool crc_matches(Format format, CrcOrder order, ConstBytes flit);
 
 /// A received flit, in one piece or with a message that is lent.
@@ -98,7 +97,8 @@ struct FlitPieces {
     const std::byte* header = nullptr;
     std::optional<ConstBytes> message;  // nothing: its length contradicts the flit
 
-    /// Nothing: the frame has not the size of a flit.
+    /// Nothing: the frame has not the size of a flit. Not for cxl_halves, whose messages have two
+    /// parts: join_halves().
     static std::optional<FlitPieces> of(Format format, const RxFrame& frame);
 };
 
@@ -131,6 +131,7 @@ inline std::optional<Header> Header::decode(Format format, const std::byte* from
 }
 
 inline std::optional<FlitPieces> FlitPieces::of(Format format, const RxFrame& frame) {
+    WIREPROOF_CHECK(format != Format::cxl_halves);
     const Shape shape = Shape::of(format);
     if (frame.size() != shape.size) return std::nullopt;
     const std::size_t behind = shape.size - shape.data_end();
