@@ -130,7 +130,7 @@ private:
                         : fate.damaged ? "damages "
                                        : "sends ") +
                            to_hex(frame));
-            if (fate.damaged) end.plan.damage(frame);
+            if (fate.damaged) end.plan.damage(frame, fate.intact_front);
             if (!fate.lost) carry(node, frame);
             // A wire for engines that count frames tells each missing one.
             if (fate.lost && !may_lose_) ends_[1 - node].arrived.emplace_back();

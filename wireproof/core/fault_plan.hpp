@@ -115,8 +115,8 @@ public:
     }
 
     /// Flips the bits that the last decide() chose in its frame. If a rule said `damaged` and
-    /// decide() chose no bit, flips one at random, behind the bytes that the rule leaves intact. A
-    /// frame without such bits stays as it is.
+    /// decide() chose no bit, flips one at random. If the rule leaves a front intact, one random
+    /// bit after it is flipped instead. A frame without such a bit stays as it is.
     void damage(Bytes frame, std::size_t intact_front = 0);
 
     /// If there is no script, a wire need not describe its frames.

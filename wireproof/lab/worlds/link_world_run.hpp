@@ -76,6 +76,9 @@ private:
         // A wire that tells missing frames has no other damage.
         tells_late_ = !Adapter::may_lose && plan_.datagrams && !drawn_.one_at_a_time;
         if (tells_late_) network.flip_bits = false;
+        if constexpr (requires { Adapter::separate_front(drawn_.config); }) {
+            network.separate_front = Adapter::separate_front(drawn_.config);
+        }
         network.faults = plan_.rates;
         network.seed = plan_.network_seed;
         result_.what = drawn_.what + (drawn_.hasty ? ", hasty" : "") + "; " + plan_.what;

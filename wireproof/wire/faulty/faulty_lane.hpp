@@ -148,7 +148,7 @@ void FaultyLane<W>::commit() {
 template <Wire W>
 void FaultyLane<W>::send_copy(const Fate& fate) {
     KeptFrame kept = pool_.keep(frame_);
-    if (fate.damaged) plan_.damage(pool_.bytes(kept));
+    if (fate.damaged) plan_.damage(pool_.bytes(kept), fate.intact_front);
     const bool first_has_left = !fate.damaged && fate.held_behind == 0;
     kept.copies = fate.duplicated && !first_has_left ? 2 : 1;
     if (fate.held_behind > 0) {
