@@ -254,6 +254,11 @@ TEST(AmOpen, BytesAreOutUntilTheyAreAcknowledged) {
         ASSERT_EQ(pair.a.engine.note({.address = Node::base, .size = 64, .handler = HandlerId(9)}),
                   PostStatus::accepted);
         EXPECT_TRUE(no_bytes_out(pair.a.engine));
+        for (int turn = 0; turn < 200 && !pair.a.engine.idle(); ++turn) {
+            if (pair.settle() == 0) pair.wait_for_timer();
+        }
+        EXPECT_TRUE(pair.a.engine.idle());
+        EXPECT_TRUE(no_bytes_out(pair.a.engine));
     }
 }
 

@@ -211,5 +211,22 @@ TEST(AmConnection, OneChannelDoesNotWaitForTheOther) {
     }
 }
 
+// While both channels have packets, they take turns: none waits until the other has sent all.
+TEST(AmConnection, TheChannelsTakeTurns) {
+    for (const bool fast : {true, false}) {
+        Config config = bare();
+        config.fast_paths = fast;
+        Pair pair(config);
+        reply_to_all(pair.b);
+        requests(pair.a, 3);
+        pair.carry(pair.a);
+        requests(pair.b, 3);
+        std::vector<Channel> order;
+        for (const Frame& frame : pair.b.take(pair.now)) order.push_back(frame.header.channel);
+        using enum Channel;
+        EXPECT_EQ(order, (std::vector<Channel>{reply, request, reply, request, reply, request}));
+    }
+}
+
 }  // namespace
 }  // namespace wireproof::am::test
