@@ -74,7 +74,7 @@ public:
     }
     /// Whether a negative acknowledgement starts a retransmission at once. If not, only the timer
     /// starts it.
-    bool heeds_notice() const { return !on_ || unanswered_.times < free_rounds; }
+    bool acts_on_notice() const { return !on_ || unanswered_.times < free_rounds; }
     /// How many packets, from the oldest on, the sender may send before an answer. The second
     /// retransmission reduces this to one; then each acknowledged packet adds one.
     std::size_t window() const { return window_; }

@@ -31,14 +31,14 @@ TEST(Backoff, EachRetransmissionWithoutAnAnswerDoublesTheWaitUpToALimit) {
 TEST(Backoff, AfterTwoRetransmissionsOnlyTheOldestLeavesAndNoticesAreNotHeeded) {
     Backoff backoff(true);
     for (int i = 0; i < 2; ++i) {
-        EXPECT_TRUE(backoff.heeds_notice()) << i;
+        EXPECT_TRUE(backoff.acts_on_notice()) << i;
         EXPECT_EQ(backoff.window(), Backoff::unlimited) << i;
         backoff.retransmits(at(0));
     }
-    EXPECT_FALSE(backoff.heeds_notice());
+    EXPECT_FALSE(backoff.acts_on_notice());
     EXPECT_EQ(backoff.window(), 1U);
     backoff.answered(0);
-    EXPECT_TRUE(backoff.heeds_notice());
+    EXPECT_TRUE(backoff.acts_on_notice());
     EXPECT_EQ(backoff.window(), 1U);
 }
 
@@ -67,7 +67,7 @@ TEST(Backoff, OffItOnlyCounts) {
     Backoff backoff;
     for (int i = 0; i < 9; ++i) backoff.retransmits(at(i));
     EXPECT_EQ(backoff.wait(timer), timer);
-    EXPECT_TRUE(backoff.heeds_notice());
+    EXPECT_TRUE(backoff.acts_on_notice());
     EXPECT_EQ(backoff.window(), Backoff::unlimited);
     EXPECT_EQ(backoff.unanswered().times, 9U);
     EXPECT_EQ(backoff.unanswered().since, at(0));

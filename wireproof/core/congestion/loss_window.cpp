@@ -11,7 +11,7 @@ constexpr Duration period = Duration::milliseconds(5'000);  // the lowest round 
 // Stands for the round trip if none is measured.
 constexpr Duration unmeasured_rtt = Duration::milliseconds(1);
 // Before the first round trip is measured, a silence shorter than this may only mean a long path.
-constexpr Duration first_patience = Duration::milliseconds(200);
+constexpr Duration first_timeout = Duration::milliseconds(200);
 
 Duration part(Duration whole, std::int64_t divisor) {
     return Duration(whole.picoseconds() / divisor);
@@ -78,8 +78,8 @@ void LossWindow::on_rtt(Instant now, Duration rtt) {
 }
 
 void LossWindow::on_silence(Duration silence) {
-    const Duration patience = recent_ == Duration() ? first_patience : recent_ * 2;
-    if (silence < patience || packets_ == 1) return;
+    const Duration timeout = recent_ == Duration() ? first_timeout : recent_ * 2;
+    if (silence < timeout || packets_ == 1) return;
     threshold_ = std::max(least, packets_ / 2);
     packets_ = 1;
     credit_ = 0;

@@ -28,7 +28,7 @@ constexpr std::uint32_t low_rounds_enough = 64;
 constexpr Duration host_noise = Duration::microseconds(150);
 constexpr Duration host_batch = Duration::microseconds(500);
 // Before the first round trip is measured, a silence shorter than this may mean a long path.
-constexpr Duration first_patience = Duration::milliseconds(200);
+constexpr Duration first_timeout = Duration::milliseconds(200);
 
 Duration part(Duration whole, std::int64_t dividend, std::int64_t divisor) {
     return Duration(whole.picoseconds() / divisor * dividend);
@@ -114,8 +114,8 @@ void PathModel::on_rtt(Instant now, Duration rtt) {
 }
 
 void PathModel::on_silence(Duration silence) {
-    const Duration patience = is_measured() ? recent_ * 2 : first_patience;
-    if (silence < patience || packets_ == 1) return;
+    const Duration timeout = is_measured() ? recent_ * 2 : first_timeout;
+    if (silence < timeout || packets_ == 1) return;
     *this = PathModel({.start = 1, .most = limits_.most});
 }
 

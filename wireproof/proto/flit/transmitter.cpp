@@ -101,7 +101,7 @@ void Transmitter::on_nak(Instant now, Instant tick, Replay wanted, Stats& stats)
 }
 
 void Transmitter::replay_for_nak(Instant now, Instant tick, Replay wanted, Stats& stats) {
-    if (!backoff_.heeds_notice()) return;
+    if (!backoff_.acts_on_notice()) return;
     schedule(now, tick, wanted, stats);
     nak_ignore_ = acked_;
     timers_.set(Timer::nak_ignore, tick + config_.time_of(config_.nak_ignore));

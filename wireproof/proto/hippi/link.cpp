@@ -82,7 +82,7 @@ RxVerdict Link::on_start_frame(const Control& control, const Parts& parts) {
 }
 
 RxVerdict Link::on_null(Instant now, const Control& control) {
-    return heed_rseq(now, control) ? RxVerdict::control : RxVerdict::stale;
+    return apply_rseq(now, control) ? RxVerdict::control : RxVerdict::stale;
 }
 
 RxVerdict Link::on_numbered(Instant now, const Control& control, const Parts& parts) {
@@ -93,7 +93,7 @@ RxVerdict Link::on_numbered(Instant now, const Control& control, const Parts& pa
     }
     if (verdict != RxVerdict::accepted) {
         received_.drop(control.tseq, verdict);
-        if (config_.rseq_any_good) heed_rseq(now, control);  // HIPPI-23
+        if (config_.rseq_any_good) apply_rseq(now, control);  // HIPPI-23
         return verdict;
     }
     if (needs_credit(control.type) && !credits_.on_unit(control.channel)) {
@@ -103,7 +103,7 @@ RxVerdict Link::on_numbered(Instant now, const Control& control, const Parts& pa
     received_.take(now);
     // HIPPI-24: once, because a unit is accepted once.
     if (!credits_.on_return({control.credit_channel, control.credits})) ++stats_.protocol_errors;
-    heed_rseq(now, control);
+    apply_rseq(now, control);
     if (control.type == Type::admin) ++stats_.admin_units;
     if (control.type == Type::admin || control.type == Type::credit) return verdict;
     return on_message_unit(control, parts);
@@ -127,7 +127,7 @@ RxVerdict Link::on_message_unit(const Control& control, const Parts& parts) {
 }
 
 /// False: a number that breaks the rules.
-bool Link::heed_rseq(Instant now, const Control& control) {
+bool Link::apply_rseq(Instant now, const Control& control) {
     switch (sent_.on_rseq(now, control.rseq, control.type != Type::status_null)) {
         case RetransmitBuffer::Heard::nothing:
         case RetransmitBuffer::Heard::progress: break;

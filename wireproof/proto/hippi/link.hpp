@@ -87,7 +87,7 @@ private:
     RxVerdict on_null(Instant now, const Control& control);
     RxVerdict on_numbered(Instant now, const Control& control, const Parts& parts);
     RxVerdict on_message_unit(const Control& control, const Parts& parts);
-    bool heed_rseq(Instant now, const Control& control);
+    bool apply_rseq(Instant now, const Control& control);
     RxVerdict break_off(RxVerdict verdict);
 
     void end_life(StartUp::State next);

@@ -22,7 +22,7 @@ RetransmitBuffer::Heard RetransmitBuffer::on_rseq(Instant now, std::uint8_t rseq
     if (freed > units_.size()) return Heard::impossible;
     if (freed == 0) {
         if (units_.empty() || !negative) return Heard::nothing;  // HIPPI-9, HIPPI-32
-        if (guarded(now) || !backoff_.heeds_notice()) return Heard::guarded;
+        if (guarded(now) || !backoff_.acts_on_notice()) return Heard::guarded;
         begin_replay(now);
         return Heard::replay;  // HIPPI-8
     }
@@ -32,7 +32,7 @@ RetransmitBuffer::Heard RetransmitBuffer::on_rseq(Instant now, std::uint8_t rseq
     oldest_ = Number(rseq);
     replay_ -= std::min(replay_, freed);
     // HIPPI-35: a notice for the new oldest unit counts. HIPPI-11: the count of retries restarts.
-    heeded_ = false;
+    acted_on_ = false;
     retries_ = 0;
     deadline_ = units_.empty() ? never : now + retry_limit();
     return Heard::progress;
@@ -40,7 +40,7 @@ RetransmitBuffer::Heard RetransmitBuffer::on_rseq(Instant now, std::uint8_t rseq
 
 // HIPPI-10: when the second copy of a notice arrives, the first copy has already begun the replay.
 bool RetransmitBuffer::guarded(Instant now) const {
-    return guard_ && heeded_ && (replaying() || now < guarded_until_);
+    return guard_ && acted_on_ && (replaying() || now < guarded_until_);
 }
 
 // The timer stops until the first unit of the replay has left, so a link that accepts nothing uses
@@ -49,7 +49,7 @@ void RetransmitBuffer::begin_replay(Instant now) {
     timer_.resent();
     backoff_.retransmits(now);
     replay_ = 0;
-    heeded_ = true;
+    acted_on_ = true;
     deadline_ = never;
 }
 
@@ -93,7 +93,7 @@ void RetransmitBuffer::reset() {
     timer_.resent();
     backoff_.reset();
     replay_ = 0;
-    heeded_ = false;
+    acted_on_ = false;
     guarded_until_ = Instant{};
     retries_ = 0;
     deadline_ = never;
@@ -105,7 +105,7 @@ void RetransmitBuffer::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(replay_);
     sink.add(guarded(now));
     // Before the first unit of this replay has left, the guard of an earlier replay has no effect.
-    const bool guards = guard_ && heeded_ && replay_ > 0 && now < guarded_until_;
+    const bool guards = guard_ && acted_on_ && replay_ > 0 && now < guarded_until_;
     sink.add(guards ? guarded_until_ - now : Duration{});
     sink.add(retries_);
     timer_.fingerprint(now, sink);

@@ -90,7 +90,7 @@ private:
     Number oldest_;
     Ring<Unit> units_;         // units_[i] has the number oldest_ + i
     std::size_t replay_ = 0;   // index of the next unit to resend; the size: no replay
-    bool heeded_ = false;      // a replay from this oldest_ has begun
+    bool acted_on_ = false;    // a replay from this oldest_ has begun
     Instant guarded_until_{};  // one loop after the first unit of that replay left
     std::uint32_t retries_ = 0;
     Instant deadline_ = never;

@@ -297,7 +297,7 @@ void RcRequester::await_answer(Instant now, const QueuePairCore& core) {
 
 /// One retry for one cause: other missing packets may still be in flight (RC-22).
 void RcRequester::retry(Instant now, QueuePairCore& core, Adapter& adapter) {
-    if (went_back_ || !backoff_.heeds_notice()) return;
+    if (went_back_ || !backoff_.acts_on_notice()) return;
     if (!take_retry(core, adapter)) return;
     ++core.counters.went_back;
     went_back_ = true;

@@ -59,7 +59,7 @@ bool Transmitter::on_ack(Instant now, std::uint32_t number, bool nak, Stats& sta
         restart_timer(now);
     }
     end_replay_if_done(now, stats);
-    if (nak && buffer_.sent() > 0 && backoff_.heeds_notice()) {  // PCIE-8, PCIE-9, PCIE-35
+    if (nak && buffer_.sent() > 0 && backoff_.acts_on_notice()) {  // PCIE-8, PCIE-9, PCIE-35
         if (replaying_) {
             nak_remembered_ = true;
         } else {

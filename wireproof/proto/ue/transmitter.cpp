@@ -74,7 +74,7 @@ Transmitter::Outcome Transmitter::on_ack(Instant now, std::uint32_t number, bool
     }
     settle(now, stats);
     // LLR-13: a NACK that frees everything leaves nothing to resend.
-    if (!nack || buffer_.sent() == 0 || !backoff_.heeds_notice()) return Outcome::done;
+    if (!nack || buffer_.sent() == 0 || !backoff_.acts_on_notice()) return Outcome::done;
     // LLR-29
     if (config_.nack_counts && !count_replay()) return Outcome::must_flush;
     begin_replay(now, stats);

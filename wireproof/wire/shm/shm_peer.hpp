@@ -203,7 +203,7 @@ struct ShmPeer {
 
     bool we_call = false;  // the greater number calls
     Instant call_at{};
-    Duration patience{};  // until the next call
+    Duration call_interval{};  // until the next call
 
     PeerMemory memory;
     std::map<std::uint64_t, SharedRegion> ours;  // by the user's address

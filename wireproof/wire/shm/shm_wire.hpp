@@ -100,12 +100,12 @@ public:
         taken_max_ = 1;
         return true;
     }
-    /// Expects such a lone frame next, without still(), which would look at the ring.
+    /// Expects such a single frame next, without still(), which would look at the ring.
     void expect_single() {
         taken_ = 0;
         taken_max_ = 1;
     }
-    /// The last received frame is such a lone frame.
+    /// The last received frame is such a single frame.
     bool is_alone() const { return taken_max_ == 1; }
     /// When the wire calls an absent peer again, or accepts callers again.
     Instant next_deadline() const { return std::min(next_call_, accept_at_); }
@@ -170,7 +170,7 @@ private:
         std::uint64_t value = 0;
     };
 
-    /// After receive() has returned nothing, or if the next frame need not be a lone one.
+    /// After receive() has returned nothing, or if the next frame need not be a single one.
     void expect_any() {
         taken_ = 0;
         taken_max_ = config_.batch;

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t nodes_max = 65'536;
 constexpr std::size_t callers_max = 64;
-constexpr Duration first_patience = Duration::milliseconds(1);
-constexpr Duration longest_patience = Duration::milliseconds(64);
+constexpr Duration first_call_interval = Duration::milliseconds(1);
+constexpr Duration longest_call_interval = Duration::milliseconds(64);
 // While this process has no free descriptor, a caller that waits would keep watch_ readable.
 constexpr Duration accept_pause = Duration::milliseconds(10);
 
@@ -87,7 +87,7 @@ ShmWire::ShmWire(const Config& config)
         peer.we_call = i < config.node && is_member(config, i);
         if (peer.we_call) called_.push_back(i);
         if (is_member(config, i)) ++members_;
-        peer.patience = first_patience;
+        peer.call_interval = first_call_interval;
         peer.lane.lanes_ = lanes_.get();
         peer.lane.capabilities_ = {
             .frame_max = config.frame_max, .carries_intact = true, .carries_all = true};
@@ -318,8 +318,8 @@ void ShmWire::call_the_absent(Instant now) {
 
 void ShmWire::call_later(ShmPeer& peer) {
     if (!peer.we_call || !meeting_) return;
-    peer.call_at = now_ + peer.patience;
-    peer.patience = std::min(peer.patience * 2, longest_patience);
+    peer.call_at = now_ + peer.call_interval;
+    peer.call_interval = std::min(peer.call_interval * 2, longest_call_interval);
     next_call_ = std::min(next_call_, peer.call_at);
     look_at_ = std::min(look_at_, next_call_);
 }
@@ -396,7 +396,7 @@ void ShmWire::begin_life(ShmPeer& peer, const Greeting& theirs, pid_t pid) {
                     peer.segment.asleep(1 - side), &peer.socket, barrier_ && theirs.barrier);
     peer.segment.notice(side).store(notice_, std::memory_order_release);
     peer.state = ShmPeer::State::living;
-    peer.patience = first_patience;
+    peer.call_interval = first_call_interval;
     peer.memory = PeerMemory({pid, theirs.nonce, theirs.nonce_address}, {peer.segment, side});
     peer.told_allocations.clear();
     ++lanes_->counters.connections;

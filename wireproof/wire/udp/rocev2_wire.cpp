@@ -123,7 +123,7 @@ void Rocev2Lane::commit_damaged(std::size_t bit) {
 
 void Rocev2Lane::add_icrc() {
     WIREPROOF_CHECK(claimed_ != nullptr && claimed_->size() <= capabilities_.frame_max);
-    if (claimed_->size() <= copied_most) batch_->take_in();
+    if (claimed_->size() <= copied_most) batch_->copy_payload();
     if (claimed_->resent()) batch_->end_super_packet();
     const std::size_t place = batch_->place_of(claimed_->size() + IcrcCover::icrc_size, peer_);
     const IcrcCover cover({.from = local_,

@@ -83,7 +83,7 @@ void SendBatch::commit(std::size_t peer, const SocketAddress& to, bool connected
     used_ += frame_.room_used();
 }
 
-void SendBatch::take_in() {
+void SendBatch::copy_payload() {
     const std::size_t size = frame_.gather_in_place().size();
     const bool resent = frame_.resent();
     frame_.open(Bytes(room_).subspan(used_, capabilities_.frame_max), capabilities_);

@@ -72,7 +72,7 @@ public:
     void commit(std::size_t peer, const SocketAddress& to, bool connected);
 
     /// Copies the payload of the claimed frame into the batch, so that the frame is one piece.
-    void take_in();
+    void copy_payload();
     /// The place in a super-packet that a frame of this size would get if it were committed now:
     /// the number of frames before it.
     std::size_t place_of(std::size_t size, std::size_t peer) const;
