@@ -210,21 +210,20 @@ TEST_F(Halves, ANewLifeForgetsTheUsedHalf) {
     EXPECT_EQ(pair.b.delivered, 1U);
 }
 
-TEST_F(Halves, AFrontThatIsNotThereOrNotAHalfIsNotUsed) {
-    const auto flits = send(1);
-    for (const std::size_t size : {std::size_t{0}, half_size - 1}) {
-        OnLine cut = with_spoilt_tail(flits[0]);
-        cut.bytes.resize(size);
-        pair.b.link.on_frame(
-            pair.now,
-            {.bytes = cut.bytes, .integrity = Integrity::damaged, .intact_front = half_size});
-        pair.b.draw();
+TEST(HalvesOnLine, AFrontThatIsNotThereOrNotAHalfIsNotUsed) {
+    for (const std::size_t size : {std::size_t{0}, half_size - 1, flit_max}) {
+        Pair fresh(halves());
+        ASSERT_EQ(fresh.a.link.submit(message(short_message, 0)), SubmitStatus::accepted);
+        OnLine flit = fresh.flits(fresh.a)[0];
+        flit.bytes.resize(size);
+        const std::size_t front = size < half_size ? half_size : half_size - 1;
+        fresh.b.link.on_frame(
+            fresh.now,
+            {.bytes = flit.bytes, .integrity = Integrity::damaged, .intact_front = front});
+        fresh.b.draw();
+        EXPECT_EQ(fresh.b.delivered, 0U) << size;
+        EXPECT_EQ(fresh.b.link.stats().halves_used, 0U) << size;
     }
-    OnLine too_little = with_spoilt_tail(flits[0]);
-    too_little.intact_front = half_size - 1;
-    pair.b.give(pair.now, too_little);
-    EXPECT_EQ(pair.b.delivered, 0U);
-    EXPECT_EQ(stats().halves_used, 0U);
 }
 
 // A peer may send payload before this end is up, but its halves wait for the whole flit.

@@ -73,6 +73,19 @@ TEST(PacketsInFlight, AClosedWindowHasAskedAboutTheLast) {
     EXPECT_FALSE(in_flight.wants_answer());
 }
 
+// Too few packets have left since the last question for another one, but the window closes.
+TEST(PacketsInFlight, AWindowThatClosesAsksEvenAboutOnePacket) {
+    PacketsInFlight in_flight(256, true);
+    in_flight.allow(64);
+    for (std::uint64_t i = 0; i < 60; ++i) in_flight.left(i, 1);
+    in_flight.asked(at(0), 60);
+    EXPECT_TRUE(in_flight.answered(at(1), 60));
+    in_flight.left(60, 1);
+    EXPECT_FALSE(in_flight.wants_answer());
+    in_flight.allow(50);
+    EXPECT_TRUE(in_flight.wants_answer());
+}
+
 TEST(PacketsInFlight, MeasuresARoundTripByTheAnswerToItsQuestionAndNoOther) {
     PacketsInFlight in_flight(64, true);
     in_flight.asked(at(0), 10);
