@@ -164,7 +164,7 @@ class Cluster:
     def srun(self, mpi, *words, nodes=2, tasks=4, **variables):
         """Runs srun on the first host, without what another launcher may have set."""
         clean = [word for name in os.environ.keys() - clean_environment().keys() for word in ("-u", name)]
-        start = ["env", *clean, f"SLURM_CONF={self.folder}/slurm.conf", "srun", f"--mpi={mpi}"]
+        start = ["env", *clean, f"SLURM_CONF={self.folder}/slurm.conf", "srun", "--quiet", f"--mpi={mpi}"]
         return self.run(0, [*start, "-N", nodes, "-n", tasks, f"--ntasks-per-node={tasks // nodes}", *words], **variables)
 
     def close(self):
