@@ -98,7 +98,7 @@ class Case(unittest.TestCase):
     def put_away(process):
         if process.poll() is None:
             process.kill()
-        process.communicate()
+        process.communicate(timeout=PATIENCE)  # a program that was left behind may hold the pipe
 
     def finish(self, process, patience=PATIENCE):
         out, err = process.communicate(timeout=patience)
