@@ -269,7 +269,8 @@ private:
         if (asked.lose) faults_of.emplace_back("lost");
         if (asked.damage) faults_of.emplace_back("damaged");
         if (asked.separate_front > 0) {
-            faults_of.back() += fmt::format(" (or only after the first {} bytes)", asked.separate_front);
+            faults_of.back() +=
+                fmt::format(" (or only after the first {} bytes)", asked.separate_front);
         }
         if (asked.repeat) faults_of.emplace_back("repeated");
         if (asked.overtake) faults_of.emplace_back("overtaken");
