@@ -47,25 +47,22 @@ struct FlitLink {
         return flit;
     }
 
-    /// The header, the length of the message, and the message in both halves.
+    /// The header, the length of the message, and the message, again and again in both halves.
     static std::vector<std::byte> forge_halves(const flit::Config& config, ConstBytes wish) {
         std::array<std::byte, 3> begin{};
         std::copy_n(wish.begin(), std::min(wish.size(), begin.size()), begin.begin());
-        constexpr std::size_t message_at = 2;
-        constexpr std::size_t length_at = message_at + flit::even_message_max;
+        std::vector<std::byte> message(flit::even_message_max + flit::odd_message_max);
+        for (std::size_t i = 0; i < message.size() && wish.size() > begin.size(); ++i) {
+            message[i] = wish[begin.size() + i % (wish.size() - begin.size())];
+        }
         std::vector<std::byte> flit(flit::flit_max);
+        TxFrame out;
+        out.open(flit, {.frame_max = flit.size()});
+        flit::write_halves(config.crc_order, {}, message, out);
+        constexpr std::size_t length_at = 121;
         flit[0] = begin[0];
         flit[1] = begin[1];
         flit[length_at] = begin[2];
-        if (wish.size() > begin.size()) {
-            const ConstBytes message = wish.subspan(begin.size());
-            for (std::size_t i = 0; i < flit::even_message_max + flit::odd_message_max; ++i) {
-                const std::size_t at = flit::ends_in_even_half(i + 1)
-                                           ? message_at + i
-                                           : flit::half_size + i - flit::even_message_max;
-                flit[at] = message[i % message.size()];
-            }
-        }
         flit::write_half_checks(config.crc_order, Bytes(flit).first<flit::flit_max>());
         return flit;
     }

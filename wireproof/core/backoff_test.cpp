@@ -28,7 +28,7 @@ TEST(Backoff, EachRetransmissionWithoutAnAnswerDoublesTheWaitUpToALimit) {
     EXPECT_EQ(backoff.wait(timer), timer);
 }
 
-TEST(Backoff, AfterTwoRetransmissionsOnlyTheOldestLeavesAndNoticesAreNotHeeded) {
+TEST(Backoff, AfterTwoRetransmissionsOnlyTheOldestLeavesAndNoticesHaveNoEffect) {
     Backoff backoff(true);
     for (int i = 0; i < 2; ++i) {
         EXPECT_TRUE(backoff.acts_on_notice()) << i;

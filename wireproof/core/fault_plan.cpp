@@ -51,6 +51,9 @@ Fate FaultPlan::decide(const FrameInfo& info) {
     if (fate.lost) fate = Fate{.lost = true};
     counts_.lost += fate.lost ? 1 : 0;
     counts_.damaged += fate.damaged ? 1 : 0;
+    if (fate.damaged && fate.intact_front == 0 && counts_.damaged % 2 == 0) {
+        fate.intact_front = std::min(front_, info.length);
+    }
     counts_.duplicated += fate.duplicated ? 1 : 0;
     counts_.held += fate.held_behind > 0 ? 1 : 0;
     counts_.marked += fate.marked ? 1 : 0;

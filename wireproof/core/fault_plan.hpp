@@ -42,7 +42,7 @@ struct Fate {
     bool duplicated = false;
     std::uint32_t held_behind = 0;  // frames that overtake it
     bool marked = false;            // only a simulated cable can do this
-    /// Of a damaged frame: bytes at its beginning that are not damaged. Only of a rule.
+    /// Of a damaged frame: bytes at its beginning that are not damaged.
     std::size_t intact_front = 0;
 
     friend bool operator==(const Fate&, const Fate&) = default;
@@ -86,6 +86,9 @@ public:
     /// For lines on which no frame vanishes: each frame that would be lost is damaged instead.
     /// Draws the same random numbers.
     void damage_what_would_be_lost() { loses_ = false; }
+    /// For receivers that can use the beginning of a damaged frame alone: every second damaged
+    /// frame is intact for so many bytes, if no rule says for how many. Draws no random number.
+    void keep_fronts(std::size_t bytes) { front_ = bytes; }
     void add_rule(FaultRule rule) { script_.push_back({std::move(rule), 0}); }
 
     /// Decides the fate of the next frame. The caller must call it in the order of sending. The
@@ -115,8 +118,8 @@ public:
     }
 
     /// Flips the bits that the last decide() chose in its frame. If a rule said `damaged` and
-    /// decide() chose no bit, flips one at random. If the rule leaves a front intact, one random
-    /// bit after it is flipped instead. A frame without such a bit stays as it is.
+    /// decide() chose no bit, flips one at random. If a front stays intact, one random bit after it
+    /// is flipped instead. A frame without such a bit stays as it is.
     void damage(Bytes frame, std::size_t intact_front = 0);
 
     /// If there is no script, a wire need not describe its frames.
@@ -144,6 +147,7 @@ private:
     std::vector<std::uint64_t> flips_;  // bit offsets in the frame of the last decide()
     bool in_burst_ = false;
     bool loses_ = true;
+    std::size_t front_ = 0;
     bool only_bit_errors_ = true;  // then most frames meet no fault
 };
 

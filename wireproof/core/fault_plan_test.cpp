@@ -300,6 +300,28 @@ TEST(FaultPlan, ARuleMayLeaveTheFrontOfAFrameIntact) {
     EXPECT_EQ(bits_set(frame), 0U);
 }
 
+TEST(FaultPlan, EverySecondDamagedFrameMayKeepItsFront) {
+    FaultPlan plan({.bit_error = 0.02}, 4);
+    plan.keep_fronts(4);
+    plan.add_rule({.nth_first = 8, .nth_last = 8, .fate = {.damaged = true, .intact_front = 2}});
+    FaultPlan without = plan;
+    without.keep_fronts(0);
+    std::size_t damaged = 0;
+    for (int i = 1; i <= 100; ++i) {
+        const Fate fate = plan.decide(frame_of(10));
+        EXPECT_EQ(without.decide(frame_of(10)).damaged, fate.damaged) << i;
+        if (fate.damaged) ++damaged;
+        const std::size_t every_second = fate.damaged && damaged % 2 == 0 ? 4 : 0;
+        EXPECT_EQ(fate.intact_front, i == 8 ? 2 : every_second) << i;
+    }
+    EXPECT_GT(damaged, 20U);
+    FaultPlan of_short_frames;
+    of_short_frames.keep_fronts(4);
+    of_short_frames.add_rule({.fate = {.damaged = true}});
+    EXPECT_EQ(of_short_frames.decide(frame_of(3)).intact_front, 0U);
+    EXPECT_EQ(of_short_frames.decide(frame_of(3)).intact_front, 3U);
+}
+
 TEST(FaultPlan, OnALineThatLosesNothingTheSameFramesAreDamaged) {
     FaultPlan losing({.loss = 0.1, .duplicate = 0.1}, 5);
     losing.set_bursts({.begin = 0.01, .end = 0.2});

@@ -121,9 +121,6 @@ void Cable::depart(Instant now, Flight::Slot slot, Duration detour) {
                       : fate.damaged    ? Integrity::damaged
                                         : Integrity::intact;
     frame.intact_front = config_.flip_bits ? 0 : fate.intact_front;
-    if (frame.integrity == Integrity::damaged && counts_.damaged % 2 == 0) {
-        frame.intact_front = std::max(frame.intact_front, std::min(config_.separate_front, size));
-    }
     frame.marked = fate.marked || long_queue;
     counts_.marked += frame.marked ? 1U : 0U;
     if (fate.damaged && config_.flip_bits) {

@@ -43,9 +43,6 @@ struct CableConfig {
     // decides at the last moment what leaves next, as a link layer does.
     bool one_at_a_time = false;
     bool prefers_equal_sizes = false;  // see LaneCapabilities
-    // Without flip_bits: every second damaged frame is damaged only after so many bytes
-    // (RxFrame::intact_front). 0: none.
-    std::size_t separate_front = 0;
     FaultRates faults{};
 };
 

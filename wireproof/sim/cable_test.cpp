@@ -230,19 +230,6 @@ TEST(Cable, SaysHowMuchOfADamagedFrameIsIntactOrFlipsABitBehindIt) {
     }
 }
 
-TEST(Cable, DamagesEverySecondFrameOnlyAfterItsSeparateFront) {
-    CableConfig config = slow();
-    config.separate_front = 4;
-    Cable cable = cable_with(config);
-    cable.faults().add_rule({.nth_first = 2, .fate = {.damaged = true}});
-    send_frames(cable, at(0), "ABCDE");
-    for (const std::size_t front : {0U, 0U, 4U, 0U, 4U}) {
-        const auto frame = cable.take(cable.next_arrival());
-        ASSERT_TRUE(frame);
-        EXPECT_EQ(frame->intact_front, front);
-    }
-}
-
 TEST(Cable, LosesDamagesAndDuplicatesByScript) {
     Cable cable = cable_with(slow());
     cable.faults().add_rule(nth(1, {.lost = true}));

@@ -56,7 +56,6 @@ Network::Network(const Config& config) {
                             .lend_payload = config.lend_payload,
                             .one_at_a_time = config.one_at_a_time,
                             .prefers_equal_sizes = config.prefers_equal_sizes,
-                            .separate_front = config.separate_front,
                             .faults = config.faults};
     for (std::size_t to = 0; to < config.nodes; ++to) {
         for (std::size_t from = 0; from < config.nodes; ++from) {

@@ -55,7 +55,6 @@ struct NetworkConfig {
     bool lend_payload = CableConfig().lend_payload;
     bool one_at_a_time = CableConfig().one_at_a_time;
     bool prefers_equal_sizes = CableConfig().prefers_equal_sizes;
-    std::size_t separate_front = CableConfig().separate_front;
     FaultRates faults{};
     std::uint64_t seed = 0;
     Describe describe = describe_nothing;  // for fault scripts and traces

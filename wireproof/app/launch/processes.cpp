@@ -47,7 +47,6 @@ void end_groups(std::set<pid_t>& groups) {
 }
 
 [[noreturn]] void watch(int pipe) {
-    ::setpgid(0, 0);  // a signal to the launcher's group must not end the watch; as in start()
     sigset_t all;
     ::sigfillset(&all);
     ::sigprocmask(SIG_BLOCK, &all, nullptr);
@@ -108,8 +107,7 @@ Expected<EndWatch> EndWatch::start() {
         pipe.to.close();
         watch(*pipe.from);
     }
-    // Before a rank runs: if the group of the launcher is killed then, the watch must not be in it,
-    // even if it has not run yet.
+    // A signal to the launcher's group must not end the watch, which may not have run yet.
     ::setpgid(process, process);
     return EndWatch(process, std::move(pipe.to));
 }

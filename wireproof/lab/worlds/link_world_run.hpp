@@ -35,6 +35,9 @@ public:
             FaultPlan& faults = network_.faults(node, 1 - node);
             if (plan_.bursts.begin > 0) faults.set_bursts(plan_.bursts);
             if constexpr (!Adapter::may_lose) faults.damage_what_would_be_lost();
+            if constexpr (requires { Adapter::separate_front(drawn_.config); }) {
+                if (!flips_bits_) faults.keep_fronts(Adapter::separate_front(drawn_.config));
+            }
         }
     }
 
@@ -76,9 +79,7 @@ private:
         // A wire that tells missing frames has no other damage.
         tells_late_ = !Adapter::may_lose && plan_.datagrams && !drawn_.one_at_a_time;
         if (tells_late_) network.flip_bits = false;
-        if constexpr (requires { Adapter::separate_front(drawn_.config); }) {
-            network.separate_front = Adapter::separate_front(drawn_.config);
-        }
+        flips_bits_ = network.flip_bits;
         network.faults = plan_.rates;
         network.seed = plan_.network_seed;
         result_.what = drawn_.what + (drawn_.hasty ? ", hasty" : "") + "; " + plan_.what;
@@ -293,7 +294,8 @@ private:
 
     LinkWorldConfig config_;
     LinkWorldResult result_;
-    bool tells_late_ = false;  // in place of a lost frame, the next one brings a damaged one first
+    bool tells_late_ = false;
+    bool flips_bits_ = false;  // in place of a lost frame, the next one brings a damaged one first
     LinkWorldPlan plan_;
     DrawnLink<Config> drawn_;
     sim::Network network_;

@@ -100,7 +100,7 @@ struct Config {
     /// The front holds new packets back from one turn to the next, until this many wait, in two
     /// cases: at least this many packets are in flight, or the last packet was a store or get that
     /// the peer answers at once. A turn in which the caller asks for nothing sends them. 0: each
-    /// turn sends. On shared memory, each publication interrupts a peer that polls. Over UDP, few
+    /// turn sends. On shared memory, each publication slows a peer that polls. Over UDP, few
     /// packets would leave in one super-packet.
     std::uint32_t coalesce = 0;
     /// The front holds packets back only if turns follow one another within this time, and for at

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "wireproof/base/random.hpp"
-#include "wireproof/proto/flit/ecc.hpp"
 #include "wireproof/proto/flit/galois.hpp"
 #include "wireproof/proto/flit/halves.hpp"
+#include "wireproof/proto/flit/halves_test_kit.hpp"
 
 namespace wireproof::flit {
 namespace {
@@ -190,17 +190,6 @@ TEST(FlitHalves, TheEvenHalfOfAFlitThatCannotBeRepairedMayBeUsed) {
     found = find(flit);
     EXPECT_FALSE(found.valid || found.changed || found.suspect);
     EXPECT_EQ(found.even, Even::none);
-}
-
-/// The check bytes of the group of `place` tell of an error there that does not exist.
-void forge_an_error_at(Flit& flit, std::size_t place) {
-    Flit other = flit;
-    spoil(other, place);
-    std::array<std::byte, ecc_covers> covered;
-    auto to = std::copy_n(other.begin(), 244, covered.begin());
-    std::copy_n(other.begin() + 250, 6, to);
-    const auto ecc = flit_ecc(covered);
-    std::copy(ecc.begin(), ecc.end(), flit.begin() + 244);
 }
 
 // CXL-14: the specification's own example.

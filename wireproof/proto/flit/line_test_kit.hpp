@@ -83,8 +83,8 @@ private:
     std::array<std::byte, flit_max> room_{};
 };
 
-/// Whether the flit that leaves end `from` is spoilt.
-using Spoils = std::function<bool(std::size_t from, const OnLine& flit)>;
+/// Whether the flit that leaves end `from` is spoilt. It may also change the bytes.
+using Spoils = std::function<bool(std::size_t from, OnLine& flit)>;
 
 /// `delay`: slots from the end that sends to the other end.
 class Line {

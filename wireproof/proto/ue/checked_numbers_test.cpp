@@ -19,7 +19,7 @@ void flip(Frame& frame, std::size_t bit) {
 }
 
 /// Whether the end takes the frame for anything but damage. The end is a copy.
-bool heeds(End end, Instant now, const Frame& frame) {
+bool acts_on(End end, Instant now, const Frame& frame) {
     const auto before = end.got.size();
     const RxVerdict verdict = end.give(now, frame);
     return end.got.size() != before || verdict == RxVerdict::accepted ||
@@ -32,11 +32,11 @@ TEST(UeChecks, NoFrameWithAWrongBitIsDelivered) {
     pair.submit(2);
     const auto sent = pair.frames(pair.a);
     ASSERT_EQ(sent.size(), 2U);
-    EXPECT_TRUE(heeds(pair.b, pair.now, sent[0]));
+    EXPECT_TRUE(acts_on(pair.b, pair.now, sent[0]));
     for (std::size_t bit = 0; bit < 8 * sent[0].bytes.size(); ++bit) {
         Frame bad = sent[0];
         flip(bad, bit);
-        EXPECT_FALSE(heeds(pair.b, pair.now, bad)) << bit;
+        EXPECT_FALSE(acts_on(pair.b, pair.now, bad)) << bit;
     }
     Random random(1);
     for (std::size_t i = 0; i < 2'000; ++i) {
@@ -44,7 +44,7 @@ TEST(UeChecks, NoFrameWithAWrongBitIsDelivered) {
         for (std::size_t bits = 0; bits < 2 + i % 4; ++bits)
             flip(bad, random.below(8 * bad.bytes.size()));
         if (bad.bytes == sent[i % 2].bytes) continue;
-        EXPECT_FALSE(heeds(pair.b, pair.now, bad)) << i;
+        EXPECT_FALSE(acts_on(pair.b, pair.now, bad)) << i;
     }
 }
 
@@ -76,7 +76,7 @@ TEST(UeChecks, NoCtlOsWithAWrongBitIsObeyed) {
             Frame bad = acks[0];
             flip(bad, first);
             if (second != first) flip(bad, second);
-            EXPECT_FALSE(heeds(pair.a, pair.now, bad)) << first << " " << second;
+            EXPECT_FALSE(acts_on(pair.a, pair.now, bad)) << first << " " << second;
         }
     }
     Frame unchecked = acks[0];
