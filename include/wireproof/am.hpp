@@ -130,13 +130,21 @@ public:
     /// of registered memory of this node. If the peer stops in the middle of a copy, the destructor
     /// waits a second at most.
     ~Endpoint();
-    /// Blocks until idle() is true, at most for `limit`. Then it does what the destructor does. ok:
-    /// the peers have acknowledged all messages. peer_lost: while the call waited, a peer was lost
-    /// that had not acknowledged all; a peer that had may close its Endpoint first.
-    /// timed_out: `limit` passed first, and messages may be lost. The Endpoint is closed in all
-    /// three cases. not_allowed: called inside a handler, a callback or the condition of wait();
-    /// the Endpoint stays open.
+    /// Blocks until leave() is true, at most for `limit`. Then it does what the destructor does.
+    /// ok: the peers have acknowledged all messages. peer_lost: while the call waited, a peer was
+    /// lost that had not acknowledged all; a peer that had may close its Endpoint first. timed_out:
+    /// `limit` passed first, and messages may be lost. The Endpoint is closed in all three cases.
+    /// not_allowed: called inside a handler, a callback or the condition of wait(); the Endpoint
+    /// stays open.
     Status close(std::chrono::milliseconds limit = std::chrono::seconds(10));
+    /// For an event loop: what close() waits for, without waiting. A program that ends calls it,
+    /// and sends nothing more. True: idle() is true, and no peer waits for this node; now destroy
+    /// the Endpoint. False: poll, and call it again later. If this node is idle(), the call also
+    /// lets the next poll() ask the peers whether they have the last acknowledgements, because a
+    /// frame with them may be lost. A peer that does not answer is asked six times; over UDP this
+    /// takes 40 ms at most, or some round trips if these are longer. A peer on shared memory is not
+    /// asked. True also if the Endpoint is closed. False inside a handler or a callback.
+    bool leave();
 
     /// False: the Endpoint was moved from, close() ended it, or this process is a forked child.
     [[nodiscard]] bool is_open() const;
@@ -356,8 +364,9 @@ public:
     void wake() const;
 
     /// True: the peers have acknowledged each message of this node, or were lost; each transfer has
-    /// ended; and this node holds back no acknowledgement. The program may then close the Endpoint,
-    /// or stop polling for a while: no peer waits for it.
+    /// ended; and this node holds back no acknowledgement. The program may then stop polling for a
+    /// while: no peer waits for it, unless the last acknowledgement was lost. Before it ends, it
+    /// calls close() or leave().
     [[nodiscard]] bool idle() const;
 
     /// The counters of the traffic with `peer`. All are 0 if no peer has this number.

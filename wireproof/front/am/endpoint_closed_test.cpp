@@ -41,6 +41,7 @@ std::string not_closed(Endpoint& end) {
     check("poll", end.poll() == 0);
     check("wait", !end.wait([] { return true; }));
     check("idle", end.idle());
+    check("leave", end.leave());
     check("counters", end.counters(1).sent == 0);
     check("get", end.get(1, 0, bytes) == Status::closed);
     check("flush", end.flush(1) == Status::closed);

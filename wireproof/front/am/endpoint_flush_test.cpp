@@ -107,6 +107,71 @@ TEST_P(AmEndpointFlush, CloseIsOkIfAPeerHadAllAndEndedFirst) {
     EXPECT_EQ(a.close(), Status::ok);
 }
 
+// AM-55: the acknowledgement of the last message may be lost, and so may any frame after it. The
+// peer that closes first must not leave the other one without it.
+TEST_P(AmEndpointFlush, BothClosesAreOkOnAPathThatLosesFrames) {
+    constexpr int rounds = 60;
+    for (int round = 0; round < rounds; ++round) {
+        Options both = options_on(GetParam());
+        both.faults.loss = 0.1;
+        both.peer_timeout = milliseconds(300);
+        both.seed = std::uint64_t(round) * 2 + 1;
+        Endpoint a = open(both, 0);
+        Endpoint b = open(both, 1);
+        bool stopped = false;
+        b.handle(ask, [&](const Message&) { stopped = true; });
+        Status end_of_b = Status::timed_out;
+        std::thread thread([&] {
+            EXPECT_TRUE(b.wait([&] { return stopped; }, patience));
+            end_of_b = b.close();
+        });
+        EXPECT_EQ(a.request(1, ask, {1}), Status::ok);
+        EXPECT_EQ(a.close(), Status::ok) << "round " << round;
+        thread.join();
+        EXPECT_EQ(end_of_b, Status::ok) << "round " << round;
+    }
+}
+
+// AM-55
+TEST_P(AmEndpointFlush, LeaveIsTrueOnceNoPeerWaits) {
+    const Options both = options_on(GetParam());
+    Endpoint a = open(both, 0);
+    Endpoint b = open(both, 1);
+    b.handle(ask, [&](const Message&) { EXPECT_FALSE(b.leave()) << "inside a handler"; });
+    ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
+    EXPECT_FALSE(a.leave()) << "the request is not acknowledged";
+    ASSERT_TRUE(settle(a, b));
+    EXPECT_TRUE(run({&a, &b}, [&] { return a.leave(); }));
+    EXPECT_TRUE(b.leave()) << "its peer has said that it leaves";
+    EXPECT_EQ(b.close(), Status::ok);
+    EXPECT_TRUE(b.leave()) << "it is closed";
+    EXPECT_EQ(a.close(), Status::ok);
+}
+
+// AM-55: on shared memory the peer is known to get each frame, so a node leaves at once.
+TEST_P(AmEndpointFlush, OnlyAPathThatMayLoseFramesIsAsked) {
+    const Options both = options_on(GetParam());
+    Endpoint a = open(both, 0);
+    Endpoint b = open(both, 1);
+    b.handle(ask, [](const Message&) {});
+    ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
+    ASSERT_TRUE(settle(a, b));
+    EXPECT_EQ(b.leave(), GetParam());
+}
+
+// AM-55: the peer has gone without a word.
+TEST_P(AmEndpointFlush, ANodeWhosePeerIsGoneLeavesSoon) {
+    const Options both = options_on(GetParam());
+    Endpoint a = open(both, 0);
+    {
+        Endpoint b = open(both, 1);
+        b.handle(ask, [](const Message&) {});
+        ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
+        ASSERT_TRUE(settle(a, b));
+    }
+    EXPECT_EQ(a.close(), Status::ok);
+}
+
 // On shared memory, a learns at once that b has ended. It still waits for c.
 TEST(AmEndpointClose, IsOkIfAPeerThatHadAllIsLostMeanwhile) {
     const Options all = options_on(true, 3);

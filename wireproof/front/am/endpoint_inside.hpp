@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "wireproof/am.hpp"
@@ -64,6 +65,12 @@ struct Endpoint::Inside {
     }
     bool looks_again(Instant& now);
     bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
+    /// AM-55. True: no peer waits for this node.
+    bool leave() {
+        if (!node.idle()) return false;
+        if (!std::exchange(leaving, true)) node.acknowledge_all();
+        return node.leave();
+    }
     template <class Until>
     void wait_for(Until&& until) {
         while (!wait(until, std::chrono::hours(24))) {
@@ -77,6 +84,7 @@ struct Endpoint::Inside {
         return udp ? PeerCounters::Path::udp : PeerCounters::Path::shared_memory;
     }
 
+    bool leaving = false;                   // leave() has begun
     std::string shm_name;                   // "shm:NAME", if all nodes are on shared memory
     std::vector<PeerCounters::Path> paths;  // by node, if join() found them
     host::SpinClock clock;

@@ -80,13 +80,20 @@ Status Endpoint::close(std::chrono::milliseconds limit) {
     Status status = Status::timed_out;
     {
         const host::OneUser::Call call(in->user);
-        if (in->wait([in] { return in->node.idle(); }, limit)) status = Status::ok;
+        if (in->wait([in] { return in->leave(); }, limit) || in->node.idle()) status = Status::ok;
         in->node.acknowledge_all();  // so that the close() of a peer need not wait for this node
         in->poll();
     }
     if (in->node.sessions_cut() != cut) status = Status::peer_lost;
     end(std::move(inside_));
     return status;
+}
+
+bool Endpoint::leave() {
+    Inside* const in = open_inside();
+    if (in == nullptr) return true;
+    const host::OneUser::Call call(in->user);
+    return !in->node.polling() && in->leave();
 }
 
 std::string Endpoint::local_address() const {

@@ -181,6 +181,10 @@ public:
     }
     /// The next turn sends all acknowledgements that this node owes.
     void acknowledge_all();
+    /// This node is idle() and ends soon. From the next turn on, it asks the peers whether they
+    /// have its acknowledgements. True: none needs to be asked any more. A lane that loses nothing
+    /// needs no question.
+    bool leave();
     /// Sessions with the peer that have ended.
     std::uint64_t losses(std::size_t peer) const { return peers_[peer].losses; }
     /// Sessions that ended with messages or transfers whose fate is unknown.

@@ -50,10 +50,16 @@ RxVerdict Connection::judge(Instant now, const RxFrame& frame) {
     if (frame.marked) note_marked(*header);
     switch (header->kind) {
         case Kind::ack: return RxVerdict::control;
-        case Kind::nack: on_nack(now, *header, data); return RxVerdict::control;
+        case Kind::nack:
+            if (header->id == nack_to_leaver) leave_.answered();
+            on_nack(now, *header, data);
+            return RxVerdict::control;
         case Kind::keepalive: on_keepalive(*header); return RxVerdict::control;
-        default: return on_numbered(*header, data);
+        default: break;
     }
+    const RxVerdict verdict = on_numbered(*header, data);
+    if (verdict == RxVerdict::accepted) leave_.peer_stays();
+    return verdict;
 }
 
 void Connection::on_wire_event(Instant, WireEvent event) {
@@ -71,6 +77,7 @@ void Connection::on_deadline(Instant now) {
     if (timers_.take_expired(Timer::pace, now)) {
         for (SendChannel& channel : send_) channel.refill(now);
     }
+    if (timers_.take_expired(Timer::leave, now)) leave_.unanswered();
     for (const Channel channel : {Channel::request, Channel::reply}) {
         if (ending_.active) return;
         const Instant due = timers_.deadline(keepalive_timer(channel));
@@ -101,7 +108,7 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
     const Channel second = other(first);
     return send_numbered(now, first, out) || send_numbered(now, second, out) ||
            send_keepalive(now, Channel::request, out) || send_keepalive(now, Channel::reply, out) ||
-           send_ack(out);
+           send_leave(now, out) || send_ack(out);
 }
 
 void Connection::acknowledge() {
@@ -112,11 +119,24 @@ void Connection::acknowledge() {
     }
 }
 
+void Connection::leave() {
+    leave_fast_path();
+    if (has_left()) return;
+    // A channel that has sent nothing has measured nothing.
+    const Duration wait = std::min(send_[0].rto(), send_[1].rto());
+    leave_.begin(wait, config_.keepalive_after);
+}
+
+bool Connection::has_left() const {
+    return !handshake_.established() || ending_.active || leave_.ended();
+}
+
 bool Connection::quiet() const {
-    return handshake_.established() && !ending_.active && send_[0].window.at_rest() &&
-           send_[1].window.at_rest() && !receive_[0].window.nack_due() &&
-           !receive_[1].window.nack_due() && !hello_due_ && !handshake_.answer_due() &&
-           stall_.need == Need::nothing && watches_as_it_should() && !small_talk_due();
+    return handshake_.established() && !ending_.active && !leave_.due() &&
+           send_[0].window.at_rest() && send_[1].window.at_rest() &&
+           !receive_[0].window.nack_due() && !receive_[1].window.nack_due() && !hello_due_ &&
+           !handshake_.answer_due() && stall_.need == Need::nothing && watches_as_it_should() &&
+           !small_talk_due();
 }
 
 bool Connection::would_leave_single() {

@@ -114,6 +114,16 @@ public:
     /// a caller that ends the connection soon: the peer then knows that its messages have arrived.
     void acknowledge();
 
+    /// This end is idle() and ends soon. It asks the peer whether the acknowledgements have
+    /// arrived, at most Leave::questions_max times, until has_left(). Only a path that may lose
+    /// frames needs this.
+    void leave();
+    /// The peer waits for no acknowledgement of this end: it has answered, it leaves as well, or
+    /// there is no session. Or it has not answered any question.
+    bool has_left() const;
+    /// leave() was called in this session.
+    bool leaving() const { return leave_.begun(); }
+
     bool poll_transmit(Instant now, TxFrame& out);
     /// poll_transmit() would return false and change nothing, whatever the time. For a caller that
     /// polls this is usually true, and much cheaper than poll_transmit().

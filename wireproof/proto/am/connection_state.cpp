@@ -28,9 +28,9 @@ bool ConnectionState::holds_back_ack() const {
 
 bool ConnectionState::nothing_else_to_say() const {
     return wide_ && handshake_.established() && !ending_.active && !hello_due_ &&
-           !handshake_.answer_due() && stall_.need == Need::nothing &&
-           !receive_[0].window.nack_due() && !receive_[1].window.nack_due() &&
-           !send_[0].window.in_flight().wants_answer() &&
+           !handshake_.answer_due() && !leave_.due() && !leave_.peer_leaves() &&
+           stall_.need == Need::nothing && !receive_[0].window.nack_due() &&
+           !receive_[1].window.nack_due() && !send_[0].window.in_flight().wants_answer() &&
            !send_[1].window.in_flight().wants_answer() && watches_as_it_should() &&
            !question_goes_first();
 }
@@ -72,6 +72,7 @@ void ConnectionState::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(hello_interval_);
     sink.add(hello_due_);
     liveness_.fingerprint(now, sink);
+    leave_.fingerprint(sink);
     sink.add(awaiting_);
     sink.add(route_);
     sink.add(turn_);

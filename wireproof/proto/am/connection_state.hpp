@@ -31,6 +31,7 @@
 #include "wireproof/proto/am/send/send_channel.hpp"
 #include "wireproof/proto/am/session/ending.hpp"
 #include "wireproof/proto/am/session/handshake.hpp"
+#include "wireproof/proto/am/session/leave.hpp"
 #include "wireproof/proto/am/session/liveness.hpp"
 #include "wireproof/proto/am/stats.hpp"
 
@@ -45,6 +46,7 @@ protected:
         hello,
         held_ack,
         pace,  // of both channels
+        leave,
     };
 
     static constexpr std::uint32_t handler_max = 0xFFFF;
@@ -122,13 +124,14 @@ protected:
     std::array<SendChannel, channel_count> send_;
     std::array<ReceiveChannel, channel_count> receive_;
     ReplyQueue replies_;
-    TimerTable<Timer, 5> timers_;
+    TimerTable<Timer, 6> timers_;
     Stats stats_;
 
     // Session.
     Handshake handshake_;
     Ending ending_;
     Liveness liveness_;
+    Leave leave_;
     Duration watch_interval_;  // until the next question to a peer while nothing is unacknowledged
     Duration hello_interval_;
     bool hello_due_ = false;

@@ -165,6 +165,12 @@ public:
     void set_awaiting(bool awaiting) {
         both([&](Connection& engine) { engine.set_awaiting(awaiting); });
     }
+    void acknowledge() {
+        both([](Connection& engine) { engine.acknowledge(); });
+    }
+    void leave() {
+        both([](Connection& engine) { engine.leave(); });
+    }
     bool would_leave_single() {
         return both([](Connection& engine) { return engine.would_leave_single(); });
     }
@@ -198,6 +204,7 @@ public:
     bool touches(ConstBytes memory) const { return fast_.touches(memory); }
     bool established() const { return fast_.established(); }
     bool idle() const { return fast_.idle(); }
+    bool has_left() const { return fast_.has_left(); }
     const SendWindow& sending(Channel channel) const { return fast_.sending(channel); }
     std::size_t message_max() const { return fast_.message_max(); }
     const Config& config() const { return fast_.config(); }

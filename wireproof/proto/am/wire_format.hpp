@@ -41,6 +41,10 @@ inline constexpr std::uint16_t nack_overrun = 1;  // my host had no room for som
 inline constexpr std::uint16_t nack_refuses = 2;  // it arrived, but there is no room for it yet
 inline constexpr unsigned nack_marks_shift = 2;
 inline constexpr std::uint32_t nack_marks_modulus = 1 << 14;
+// `id` of a NACK: you leave, and I have your acknowledgements (AM-55).
+inline constexpr std::uint32_t nack_to_leaver = 1;
+// `count` of a KEEPALIVE: I leave, and all my messages are acknowledged (AM-55).
+inline constexpr std::uint16_t keepalive_leaves = 1;
 // `count` of an UNKNOWN: how the session ended at its sender. 0: its sender does not know the
 // session.
 inline constexpr std::uint16_t unknown_silent = 1;      // you were silent

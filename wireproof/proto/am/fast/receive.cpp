@@ -5,7 +5,7 @@
 namespace wireproof::am {
 /// The other conditions for a short message, if it is not known that the fast path is open.
 bool Receiver::takes_message(Channel channel) const {
-    return handshake_.established() && !ending_.active &&
+    return handshake_.established() && !ending_.active && !leave_.peer_leaves() &&
            receiver(channel).window.nothing_ahead() &&
            !(channel == Channel::request && replies_.full());
 }

@@ -27,6 +27,7 @@ protected:
     void on_keepalive(const Header& header) {
         ReceiveWindow& window = receiver(header.channel).window;
         window.owe_nack(header.round, window.distance_sent(header.number), true);
+        if (header.count == keepalive_leaves) leave_.peer_left();
     }
 
     // Deliveries: receive/draw.hpp and .cpp.

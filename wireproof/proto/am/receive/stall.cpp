@@ -85,6 +85,7 @@ bool Receiver::send_nack(Channel channel, TxFrame& out) {
     header.channel = channel;
     header.round = pending->round;
     header.number = window.expected();
+    if (leave_.peer_leaves()) header.id = nack_to_leaver;
     std::array<std::byte, NackBody::size + map_max> data;
     std::size_t size = 0;
     if (config_.recovery == Recovery::selective) {

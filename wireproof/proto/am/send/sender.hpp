@@ -51,6 +51,7 @@ protected:
     bool send_numbered(Instant now, Channel channel, TxFrame& out);
     bool send_question(Instant now, Channel channel, TxFrame& out);
     bool send_keepalive(Instant now, Channel channel, TxFrame& out);
+    bool send_leave(Instant now, TxFrame& out);
 
     // The fast path: fast/transmit.hpp, .cpp and fast/chunks.cpp. connection.hpp documents its
     // calls.

@@ -121,6 +121,18 @@ bool Sender::send_keepalive(Instant now, Channel channel, TxFrame& out) {
     return true;
 }
 
+bool Sender::send_leave(Instant now, TxFrame& out) {
+    if (!leave_.due()) return false;
+    timers_.set(Timer::leave, now + leave_.asked());
+    Header header;
+    header.kind = Kind::keepalive;
+    header.count = keepalive_leaves;
+    header.number = sender(Channel::request).window.behind_latest();
+    header.round = sender(Channel::request).window.round();
+    emit(out, header, {});
+    return true;
+}
+
 bool Sender::send_hello(Instant now, TxFrame& out) {
     const Handshake::Hello hello = handshake_.take_hello();
     hello_due_ = false;

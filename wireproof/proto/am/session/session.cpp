@@ -83,6 +83,7 @@ void Session::forget_session() {
     hello_interval_ = config_.keepalive_after;
     hello_due_ = false;
     liveness_.reset();
+    leave_ = {};
     awaiting_ = false;
     overrun_ = false;
     ending_ = Ending{};
