@@ -146,9 +146,9 @@ WIREPROOF_C_EXPORT wireproof_status wireproof_endpoint_join(const wireproof_opti
                                                             char* why, size_t why_bytes);
 // A limit in milliseconds is 0 to 30 days. Below 0 it counts as 30 days, and so does a longer one.
 
-/// Blocks until this node is idle, at most for limit_ms, and closes the endpoint. OK: the peers
-/// have acknowledged all messages. PEER_LOST, TIMED_OUT: messages may be lost; it is closed, too.
-/// The `done` of each transfer that has not ended gets WIREPROOF_CLOSED. The handle must still be
+/// Blocks until leave returns 1, at most for limit_ms, and closes the endpoint. OK: the peers have
+/// acknowledged all messages. PEER_LOST, TIMED_OUT: messages may be lost; it is closed, too. The
+/// `done` of each transfer that has not ended gets WIREPROOF_CLOSED. The handle must still be
 /// freed.
 WIREPROOF_C_EXPORT wireproof_status wireproof_endpoint_close(wireproof_endpoint* endpoint,
                                                              int64_t limit_ms);
@@ -279,6 +279,13 @@ WIREPROOF_C_EXPORT wireproof_status wireproof_endpoint_poll(wireproof_endpoint* 
 /// HANDLER_THREW, CLOSED, NOT_ALLOWED: inside a handler or callback.
 WIREPROOF_C_EXPORT wireproof_status wireproof_endpoint_wait(wireproof_endpoint* endpoint,
                                                             int64_t limit_ms);
+/// What close waits for, without closing: polls until this node is idle and no peer waits for its
+/// last acknowledgements, at most for limit_ms. It asks the peers whether they have these (see
+/// Endpoint::leave in am.hpp). An event loop uses a limit of 0, polls, and calls it again later.
+/// OK: now free the endpoint. TIMED_OUT, HANDLER_THREW, CLOSED, NOT_ALLOWED: inside a handler or
+/// callback.
+WIREPROOF_C_EXPORT wireproof_status wireproof_endpoint_leave(wireproof_endpoint* endpoint,
+                                                             int64_t limit_ms);
 // In an event loop: poll; if arm returns 1, wait until event_fd is readable or next_timeout passed.
 
 /// A descriptor for poll(2), which the endpoint owns: readable after wake, and after arm has

@@ -242,21 +242,28 @@ bool Endpoint::idle() {
     return wireproof_endpoint_idle(handle_) == 1;
 }
 
-bool Endpoint::wait_until_idle(double seconds) {
-    return repeat(seconds, [&](double part) {
-        if (wireproof_endpoint_idle(handle_) == 1) return true;
+bool Endpoint::leave() {
+    const Use use(*this);
+    const auto status = wireproof_endpoint_leave(handle_, 0);
+    if (status != WIREPROOF_TIMED_OUT) check(status);
+    return status == WIREPROOF_OK;
+}
+
+bool Endpoint::wait_until_left(double seconds) {
+    (void)repeat(seconds, [&](double part) {
         const auto status =
-            released([&] { return wireproof_endpoint_wait(handle_, milliseconds(part)); });
+            released([&] { return wireproof_endpoint_leave(handle_, milliseconds(part)); });
         if (status != WIREPROOF_TIMED_OUT) check(status);
-        return wireproof_endpoint_idle(handle_) == 1;
+        return status == WIREPROOF_OK;
     });
+    return wireproof_endpoint_idle(handle_) == 1;
 }
 
 bool Endpoint::close(double seconds) {
     const Use use(*this);
     if (!is_open()) return true;
     const std::uint64_t losses_before = losses_;
-    const bool was_idle = wait_until_idle(seconds);
+    const bool was_idle = wait_until_left(seconds);
     // It need not wait any more, so it keeps the GIL: no other thread calls wake() meanwhile.
     const auto status = wireproof_endpoint_close(handle_, 0);
     if (status != WIREPROOF_TIMED_OUT) check(status);
@@ -342,6 +349,7 @@ void add_endpoint(py::module_& module) {
         .def("next_timeout", &Endpoint::next_timeout)
         .def("wake", &Endpoint::wake)
         .def("idle", &Endpoint::idle)
+        .def("leave", &Endpoint::leave)
         .def("counters", &Endpoint::counters, py::arg("peer"))
         .def("close", &Endpoint::close, py::arg("seconds"))
         .def("end", &Endpoint::end);

@@ -84,6 +84,7 @@ public:
     /// Any thread may call it.
     void wake();
     bool idle();
+    bool leave();
     py::dict counters(std::size_t peer);
 
     /// False: the limit passed first. In both cases the endpoint is closed.
@@ -112,7 +113,7 @@ private:
     bool transfer(std::uint64_t token, const py::object& bytes, bool writable, Start&& start);
     void check(wireproof_status status);
     py::object place_of(const void* memory, std::size_t length) const;
-    bool wait_until_idle(double seconds);
+    bool wait_until_left(double seconds);
 
     wireproof_endpoint* handle_;
     py::object owner_ = py::none();

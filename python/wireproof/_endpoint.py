@@ -444,7 +444,7 @@ class Endpoint:
         driver = self._drive()
         try:
             async with asyncio.timeout(timeout):
-                while self._ext.is_open and (self._tasks or not self._ext.idle()):
+                while self._ext.is_open and (self._tasks or not self._ext.leave()):
                     await driver.progress(0.05)
         except TimeoutError:
             pass

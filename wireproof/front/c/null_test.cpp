@@ -47,6 +47,7 @@ std::vector<std::pair<std::string, wireproof_status>> calls(wireproof_endpoint* 
         {"on_peer_lost", wireproof_endpoint_on_peer_lost(end, nullptr, nullptr)},
         {"on_refused", wireproof_endpoint_on_refused(end, nullptr, nullptr)},
         {"counters", wireproof_endpoint_counters(end, 1, &counters)},
+        {"leave", wireproof_endpoint_leave(end, 0)},
         {"close", wireproof_endpoint_close(end, 0)},
     };
     EXPECT_EQ(memory, nullptr);

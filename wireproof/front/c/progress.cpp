@@ -39,6 +39,21 @@ wireproof_status wireproof_endpoint_wait(wireproof_endpoint* endpoint, int64_t l
     });
 }
 
+wireproof_status wireproof_endpoint_leave(wireproof_endpoint* endpoint, int64_t limit_ms) {
+    return call(endpoint, [&](wireproof_endpoint& end) {
+        if (end.inside > 0) return done(end, WIREPROOF_NOT_ALLOWED);
+        if (!end.am.is_open()) return with_throw(end, WIREPROOF_CLOSED);
+        bool left = false;
+        (void)end.am.wait(
+            [&] {
+                left = end.am.leave();
+                return left || end.threw;
+            },
+            limit_of(limit_ms));
+        return with_throw(end, left ? WIREPROOF_OK : WIREPROOF_TIMED_OUT);
+    });
+}
+
 int wireproof_endpoint_event_fd(const wireproof_endpoint* endpoint) {
     return endpoint != nullptr ? endpoint->am.event_fd() : -1;
 }

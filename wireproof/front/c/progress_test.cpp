@@ -119,6 +119,32 @@ TEST(CProgress, FlushAndCloseTellWhatTheyWaitedFor) {
     EXPECT_EQ(wireproof_endpoint_is_open(pair.a()), 0);
 }
 
+// AM-55
+TEST(CProgress, LeaveWaitsForThePeers) {
+    const Pair pair;
+    int count = 0;
+    ASSERT_EQ(wireproof_endpoint_handle(
+                  pair.b(), ask,
+                  [](wireproof_endpoint* end, const wireproof_message*, void* user) {
+                      EXPECT_EQ(wireproof_endpoint_leave(end, 0), WIREPROOF_NOT_ALLOWED);
+                      ++*static_cast<int*>(user);
+                  },
+                  &count),
+              WIREPROOF_OK);
+    ASSERT_EQ(wireproof_endpoint_request(pair.a(), 1, ask, "x", 1), WIREPROOF_OK);
+    EXPECT_EQ(wireproof_endpoint_leave(pair.a(), 20), WIREPROOF_TIMED_OUT) << "the peer is away";
+    std::atomic<bool> stop{false};
+    std::thread other([&] {
+        while (!stop) wireproof_endpoint_wait(pair.b(), 5);
+    });
+    EXPECT_EQ(wireproof_endpoint_leave(pair.a(), 20'000), WIREPROOF_OK);
+    EXPECT_EQ(wireproof_endpoint_is_open(pair.a()), 1);
+    stop = true;
+    other.join();
+    EXPECT_EQ(count, 1);
+    EXPECT_EQ(wireproof_endpoint_leave(pair.b(), 0), WIREPROOF_OK);
+}
+
 void throw_it(wireproof_endpoint* /*end*/, const wireproof_message* message, void* user) {
     ++*static_cast<int*>(user);
     const std::string text(static_cast<const char*>(message->bytes), message->length);
