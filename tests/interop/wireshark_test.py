@@ -254,6 +254,12 @@ class Packets(Case):
                            udp(am_packet(1, number=6, data=b"a", round_=1))])
         self.assertEqual(self.values(file, "am.missing", "am.retransmission"), [[None, None], ["2", None], [None, "1"]])
 
+    def test_a_node_that_leaves_is_named(self):
+        file = self.write([udp(am_packet(8, number=8)), udp(am_packet(8, number=8, count=1)),
+                           udp(am_packet(7, number=8, id_=1)), udp(am_packet(7, number=8, id_=0))])
+        self.assertEqual(self.values(file, "am.keepalive", "am.leaves"),
+                         [["1", None], [None, "1"], [None, "1"], [None, None]])
+
     def test_acknowledgements_name_the_packet_and_its_age(self):
         back = {"src": 1, "dst": 0}
         file = self.write([udp(am_packet(1, number=5, data=b"a")), udp(am_packet(1, number=6, data=b"a")),

@@ -90,6 +90,7 @@ return function(common, bytes, format, track)
         end
         local refuses = math.floor(header.count / 2) % 2 == 1
         local text = "NACK: the receiver expects " .. header.number
+        if header.id == 1 then tree:add_proto_expert_info(E.leaves, "The sender knows that the peer leaves") end
         if refuses then text = text .. ", which arrived but has no room yet" end
         if length == 0 then
             tree:add_proto_expert_info(E.nack, text)
@@ -151,8 +152,12 @@ return function(common, bytes, format, track)
         return {}
     end
 
-    bodies[KEEPALIVE] = function(tree)
-        tree:add_proto_expert_info(E.keepalive, "The sender asks what has arrived")
+    bodies[KEEPALIVE] = function(tree, _, _, _, header)
+        if header.count == 1 then
+            tree:add_proto_expert_info(E.leaves, "The sender leaves, and asks whether its acknowledgements have arrived")
+        else
+            tree:add_proto_expert_info(E.keepalive, "The sender asks what has arrived")
+        end
         return {}
     end
 

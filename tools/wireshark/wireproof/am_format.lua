@@ -71,6 +71,7 @@ return function(common, bytes)
         {"duplicate_ack", "SEQUENCE", "NOTE", "Duplicate acknowledgement"},
         {"nack", "SEQUENCE", "NOTE", "The receiver misses packets"},
         {"keepalive", "SEQUENCE", "CHAT", "The sender asks what has arrived"},
+        {"leaves", "SEQUENCE", "CHAT", "A node leaves"},
         {"refusal", "RESPONSE_CODE", "WARN", "Refused"},
         {"unknown", "RESPONSE_CODE", "WARN", "The sender does not have this session"},
     }))
