@@ -100,7 +100,7 @@ TEST(AmLeave, AnEndWhosePeerIsGoneAsksSixTimesAndEverMoreSeldom) {
 }
 
 // AM-55: a measured round trip makes the wait shorter.
-TEST(AmLeave, TheFirstWaitIsThatOfAKeepAlive) {
+TEST(AmLeave, TheWaitsBeginWithThatOfAKeepAliveAndDouble) {
     Pair pair(Config::ethernet());
     reply_to_all(pair.b);
     requests(pair.a, 1);
@@ -114,6 +114,10 @@ TEST(AmLeave, TheFirstWaitIsThatOfAKeepAlive) {
     ASSERT_EQ(pair.taken(pair.a), "KEEPALIVE 0");
     pair.wait(Duration::microseconds(300) - Duration(1));
     EXPECT_EQ(pair.taken(pair.a), "");
+    pair.wait(Duration(1));
+    EXPECT_EQ(pair.taken(pair.a), "KEEPALIVE 0");
+    pair.wait(Duration::microseconds(600) - Duration(1));
+    EXPECT_EQ(pair.taken(pair.a), "") << "the second wait is twice as long";
     pair.wait(Duration(1));
     EXPECT_EQ(pair.taken(pair.a), "KEEPALIVE 0");
 }
