@@ -130,7 +130,7 @@ int poll_completions(ibv_cq* of, int count, ibv_wc* completions) {
     int polled = 0;
     const std::uint8_t level = level_of_datagrams(*context.engine);
     const int error = errno_of([&] {
-        polled = context.engine->polling([&](proto::ib::Port& port) {
+        polled = context.engine->polling(queue.turns_seen, [&](proto::ib::Port& port) {
             proto::ib::CompletionQueue& from = port.completion_queue(queue.id);
             int taken = 0;
             for (; taken < count; ++taken) {

@@ -17,6 +17,7 @@
 #include "wireproof/front/verbs/keeper.hpp"
 #include "wireproof/front/verbs/peers.hpp"
 #include "wireproof/front/verbs/poll_habit.hpp"
+#include "wireproof/front/verbs/poll_turns.hpp"
 #include "wireproof/front/verbs/post_gather.hpp"
 #include "wireproof/front/verbs/settings.hpp"
 #include "wireproof/host/fork_watch.hpp"
@@ -122,11 +123,12 @@ public:
     void forget_connections(const ConnectionHearer& hearer);
     /// Like peer_at(), for callers that hold the lock, such as a hearer.
     std::optional<PeerId> find_peer(const Address& address);
-    /// Makes progress, unless another thread does, and then calls `take` with the port. If `take`
-    /// returns 0 (it found nothing), the caller may sleep for a while instead of polling again and
-    /// again (host::SpinBudget): another thread or process may need this processor.
+    /// Makes progress, unless another thread does or the poll of another queue just did
+    /// (PollTurns), and then calls `take` with the port. If `take` returns 0 (it found nothing),
+    /// the caller may sleep for a while instead of polling again and again (host::SpinBudget):
+    /// another thread or process may need this processor.
     template <class Take>
-    int polling(Take&& take);
+    int polling(PollTurns::Seen& queue, Take&& take);
 
     /// The peer at that address. It becomes a peer now if it is not one yet. The result is empty if
     /// there are already limits::hosts peers, or if the address cannot be reached.
@@ -221,6 +223,7 @@ private:
     std::map<const void*, std::function<void(News)>> device_hearers_;
     host::SpinBudget spin_;
     PollHabit habit_;
+    PollTurns turns_;
     PostGather gather_;
     std::vector<PeerId> ready_;  // peers that may have packets to send
     std::size_t named_ = 0;      // peers whose address the port knows
@@ -237,18 +240,28 @@ private:
 };
 
 template <class Take>
-int Engine::polling(Take&& take) {
+int Engine::polling(PollTurns::Seen& queue, Take&& take) {
     for (bool napped = false;; napped = true) {
         Instant until;
         {
             std::unique_lock guard(lock_, std::try_to_lock);
             const bool first = guard.owns_lock();
             if (!first) wait_for(guard);
+            // Posted work waits for a turn.
+            const bool covered = first && !napped && !gather_.any() && turns_.covers(queue);
+            int taken = covered ? take(port_) : 0;
+            if (covered && taken == 0) return 0;
             const Instant now = clock_.now();
             habit_.polled(now);
             if (napped) peers_.woke();
-            const bool moved = first && turn(now).any();
-            const int taken = take(port_);
+            bool moved = false;
+            if (!covered) {
+                if (first) {
+                    moved = turn(now).any();
+                    turns_.make(queue);
+                }
+                taken = take(port_);
+            }
             if (moved || taken != 0) spin_.heard(now);
             if (taken != 0 || napped || moved || unfinished_ || spin_.look_again(now) ||
                 !peers_.prepare_to_sleep()) {

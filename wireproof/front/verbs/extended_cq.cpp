@@ -36,7 +36,7 @@ int start_poll(ibv_cq_ex* of, ibv_poll_cq_attr* attributes) {
     if (!queue.single_threaded) batch.lock();
     std::optional<ibv_wc> next;
     const int error = errno_of([&] {
-        context.engine->polling([&](proto::ib::Port& port) {
+        context.engine->polling(queue.turns_seen, [&](proto::ib::Port& port) {
             next = next_of(queue, port);
             return next ? 1 : 0;
         });
