@@ -445,6 +445,8 @@ class Endpoint:
         try:
             async with asyncio.timeout(timeout):
                 while self._ext.is_open and (self._tasks or not self._ext.leave()):
+                    if self._ext.next_timeout() == 0:  # leave() has something to send
+                        driver.kick()
                     await driver.progress(0.05)
         except TimeoutError:
             pass

@@ -21,8 +21,10 @@ bool Node::leave() {
     for (std::size_t i = 0; i < met_.size(); ++i) {
         const Peer& peer = peers_[met_[i]];
         if (peer.lane.capabilities().carries_all || peer.connection.has_left()) continue;
-        if (!peer.connection.leaving()) mark_ready(met_[i]).leave();
         left = false;
+        if (peer.connection.leaving()) continue;
+        mark_ready(met_[i]).leave();
+        ++asked_since_poll_;  // a turn is due, which sends the question
     }
     return left;
 }
