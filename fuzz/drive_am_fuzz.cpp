@@ -206,14 +206,14 @@ private:
     void other(End& end, std::uint8_t what) {
         switch (what % 4) {
             case 0: end.engine.set_awaiting(what >= 128); break;
-            case 2:
-                if (end.engine.idle()) end.engine.leave();
-                break;
             case 1: {
                 Connection copy = end.engine;
                 end.engine = std::move(copy);
                 break;
             }
+            case 2:
+                if (end.engine.idle()) end.engine.leave();
+                break;
             default: {
                 const auto fingerprint = [&](const Connection& engine) {
                     Fingerprint sink;

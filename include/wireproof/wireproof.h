@@ -146,7 +146,7 @@ WIREPROOF_C_EXPORT wireproof_status wireproof_endpoint_join(const wireproof_opti
                                                             char* why, size_t why_bytes);
 // A limit in milliseconds is 0 to 30 days. Below 0 it counts as 30 days, and so does a longer one.
 
-/// Blocks until leave returns 1, at most for limit_ms, and closes the endpoint. OK: the peers have
+/// Does what leave does, at most for limit_ms, and closes the endpoint. OK: the peers have
 /// acknowledged all messages. PEER_LOST, TIMED_OUT: messages may be lost; it is closed, too. The
 /// `done` of each transfer that has not ended gets WIREPROOF_CLOSED. The handle must still be
 /// freed.

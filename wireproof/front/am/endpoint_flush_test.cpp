@@ -15,6 +15,19 @@ class AmEndpointFlush : public testing::TestWithParam<bool> {};  // true: on sha
 INSTANTIATE_TEST_SUITE_P(On, AmEndpointFlush, testing::Bool(),
                          [](const auto& on) { return on.param ? "Shm" : "Udp"; });
 
+/// Two ends. b has handled a request of a, and both are idle.
+struct Settled {
+    explicit Settled(bool shm) : options(options_on(shm)) {
+        b.handle(ask, [](const Message&) {});
+        EXPECT_EQ(a.request(1, ask, {1}), Status::ok);
+        EXPECT_TRUE(settle(a, b));
+    }
+
+    Options options;
+    Endpoint a = open(options, 0);
+    Endpoint b = open(options, 1);
+};
+
 TEST_P(AmEndpointFlush, ReturnsWhenThePeerHasAll) {
     const Options both = options_on(GetParam());
     Endpoint a = open(both, 0);
@@ -152,12 +165,8 @@ TEST_P(AmEndpointFlush, LeaveIsTrueOnceNoPeerWaits) {
 // question has left. On shared memory the peer is known to get each frame, so a node leaves at
 // once.
 TEST_P(AmEndpointFlush, OnlyAPathThatMayLoseFramesIsAsked) {
-    const Options both = options_on(GetParam());
-    Endpoint a = open(both, 0);
-    Endpoint b = open(both, 1);
-    b.handle(ask, [](const Message&) {});
-    ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
-    ASSERT_TRUE(settle(a, b));
+    Settled ends(GetParam());
+    Endpoint& b = ends.b;
     const bool left = b.leave();
     EXPECT_EQ(left, GetParam());
     EXPECT_TRUE(left || b.next_timeout() == std::chrono::nanoseconds::zero());
@@ -168,15 +177,9 @@ TEST_P(AmEndpointFlush, OnlyAPathThatMayLoseFramesIsAsked) {
 
 // AM-55: the peer has gone without a word.
 TEST_P(AmEndpointFlush, ANodeWhosePeerIsGoneLeavesSoon) {
-    const Options both = options_on(GetParam());
-    Endpoint a = open(both, 0);
-    {
-        Endpoint b = open(both, 1);
-        b.handle(ask, [](const Message&) {});
-        ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
-        ASSERT_TRUE(settle(a, b));
-    }
-    EXPECT_EQ(a.close(), Status::ok);
+    Settled ends(GetParam());
+    { const Endpoint gone = std::move(ends.b); }
+    EXPECT_EQ(ends.a.close(), Status::ok);
 }
 
 // On shared memory, a learns at once that b has ended. It still waits for c.
@@ -285,12 +288,9 @@ TEST_P(AmEndpointFlush, MemoryMayBeForEveryPeer) {
 }
 
 TEST_P(AmEndpointFlush, MemoryIsRegisteredAgainOnlyWhenItsFormerRegistrationHasEnded) {
-    const Options both = options_on(GetParam());
-    Endpoint a = open(both, 0);
-    Endpoint b = open(both, 1);
-    b.handle(ask, [](const Message&) {});
-    ASSERT_EQ(a.request(1, ask), Status::ok);
-    ASSERT_TRUE(settle(a, b));
+    Settled ends(GetParam());
+    Endpoint& a = ends.a;
+    Endpoint& b = ends.b;
     std::vector<std::byte> memory(1000);
     const auto address = b.register_memory(0, memory, {.store = true});
     ASSERT_TRUE(address);

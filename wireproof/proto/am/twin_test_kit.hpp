@@ -165,9 +165,6 @@ public:
     void set_awaiting(bool awaiting) {
         both([&](Connection& engine) { engine.set_awaiting(awaiting); });
     }
-    void acknowledge() {
-        both([](Connection& engine) { engine.acknowledge(); });
-    }
     void leave() {
         both([](Connection& engine) { engine.leave(); });
     }

@@ -52,6 +52,7 @@ protected:
     bool send_question(Instant now, Channel channel, TxFrame& out);
     bool send_keepalive(Instant now, Channel channel, TxFrame& out);
     bool send_leave(Instant now, TxFrame& out);
+    void emit_keepalive(Channel channel, std::uint16_t count, TxFrame& out);
 
     // The fast path: fast/transmit.hpp, .cpp and fast/chunks.cpp. connection.hpp documents its
     // calls.

@@ -112,25 +112,25 @@ bool Sender::send_keepalive(Instant now, Channel channel, TxFrame& out) {
     if (!sender(channel).keepalive_due) return false;
     sender(channel).keepalive_due = false;
     sender(channel).window.asked(now);
-    Header header;
-    header.kind = Kind::keepalive;
-    header.number = sender(channel).window.behind_latest();
-    header.channel = channel;
-    header.round = sender(channel).window.round();
-    emit(out, header, {});
+    emit_keepalive(channel, 0, out);
     return true;
 }
 
 bool Sender::send_leave(Instant now, TxFrame& out) {
     if (!leave_.due()) return false;
     timers_.set(Timer::leave, now + leave_.asked());
+    emit_keepalive(Channel::request, keepalive_leaves, out);
+    return true;
+}
+
+void Sender::emit_keepalive(Channel channel, std::uint16_t count, TxFrame& out) {
     Header header;
     header.kind = Kind::keepalive;
-    header.count = keepalive_leaves;
-    header.number = sender(Channel::request).window.behind_latest();
-    header.round = sender(Channel::request).window.round();
+    header.count = count;
+    header.number = sender(channel).window.behind_latest();
+    header.channel = channel;
+    header.round = sender(channel).window.round();
     emit(out, header, {});
-    return true;
 }
 
 bool Sender::send_hello(Instant now, TxFrame& out) {

@@ -1,6 +1,6 @@
 // How an end leaves (AM-55). Its last acknowledgement may be lost, and the peer then waits for an
 // end that is gone. So the end that leaves says so to the peer, in questions that carry its
-// acknowledgements, until the peer answers. Session sets the timer and asks.
+// acknowledgements, until the peer answers. Sender asks and sets the timer.
 #pragma once
 
 #include <algorithm>
