@@ -9,6 +9,8 @@
 #include <array>
 #include <ctime>
 
+#include "wireproof/base/check.hpp"
+
 namespace wireproof::host {
 namespace {
 
@@ -36,13 +38,20 @@ std::chrono::nanoseconds timeout_until(Instant deadline, const SteadyClock& cloc
     return std::chrono::seconds(left.tv_sec) + std::chrono::nanoseconds(left.tv_nsec);
 }
 
-bool wait_until(int handle, const SteadyClock& clock, Instant deadline, int bell) {
-    // ppoll ignores a negative descriptor
-    std::array<pollfd, 2> wanted{pollfd{.fd = handle, .events = POLLIN, .revents = 0},
-                                 pollfd{.fd = bell, .events = POLLIN, .revents = 0}};
+bool wait_until(std::span<const int> handles, const SteadyClock& clock, Instant deadline) {
+    std::array<pollfd, 4> wanted{};
+    WIREPROOF_CHECK(handles.size() <= wanted.size());
+    for (std::size_t i = 0; i < handles.size(); ++i) {
+        // ppoll ignores a negative descriptor
+        wanted[i] = {.fd = handles[i], .events = POLLIN, .revents = 0};
+    }
     timespec left{};
     if (deadline != never) left = timespec_of(deadline - clock.now());
-    return ::ppoll(wanted.data(), wanted.size(), deadline == never ? nullptr : &left, nullptr) > 0;
+    return ::ppoll(wanted.data(), handles.size(), deadline == never ? nullptr : &left, nullptr) > 0;
+}
+
+bool wait_until(int handle, const SteadyClock& clock, Instant deadline, int bell) {
+    return wait_until(std::array{handle, bell}, clock, deadline);
 }
 
 bool wait_until(AnyWire& wire, const SteadyClock& clock, Instant deadline, int bell) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <span>
 
 #include "wireproof/base/instant.hpp"
 #include "wireproof/host/any_wire.hpp"
@@ -17,8 +18,11 @@ Duration duration_of(std::chrono::milliseconds limit);
 /// `never`.
 std::chrono::nanoseconds timeout_until(Instant deadline, const SteadyClock& clock);
 
-/// Sleeps until the handle or the bell is readable (returns true) or until the deadline. A handle
-/// of -1 is never readable. If both are -1 and the deadline is `never`, it sleeps until a signal.
+/// Sleeps until a handle is readable (returns true) or until the deadline. It takes at most 4
+/// handles. A handle of -1 is never readable. If all are -1 and the deadline is `never`, it sleeps
+/// until a signal.
+bool wait_until(std::span<const int> handles, const SteadyClock& clock, Instant deadline);
+/// The same for one handle and a bell.
 bool wait_until(int handle, const SteadyClock& clock, Instant deadline, int bell = -1);
 
 /// Sleeps until a frame arrives on the wire or the bell rings (returns true), or until the earlier

@@ -112,6 +112,16 @@ TEST(TimeoutUntil, IsWhatAnEventLoopWaits) {
     EXPECT_GT(left, std::chrono::seconds(1));
 }
 
+TEST(WaitUntil, AnyOfSeveralHandlesEndsTheSleep) {
+    const SteadyClock clock;
+    std::array<Pipe, 3> pipes;
+    const std::array handles{-1, pipes[0].handle(), pipes[1].handle(), pipes[2].handle()};
+    EXPECT_FALSE(wait_until(handles, clock, clock.now() + short_time));
+    pipes[2].write();
+    EXPECT_FALSE(wait_until(std::span(handles).first(3), clock, clock.now() + short_time));
+    EXPECT_TRUE(wait_until(handles, clock, never));
+}
+
 TEST(WaitUntil, MindsTheWiresOwnDeadlineAndHandle) {
     const SteadyClock clock;
     Pipe pipe;

@@ -150,7 +150,7 @@ int request_notification(ibv_cq* of, int solicited_only) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
     return errno_of([&] {
-        return context.engine->locked([&](proto::ib::Port& port) {
+        return context.engine->before_sleep([&](proto::ib::Port& port) {
             port.completion_queue(queue.id).request_notify(solicited_only != 0);
             return 0;
         });

@@ -142,7 +142,7 @@ void Engine::start_keeper() {
 }
 
 void Engine::run_keeper() {
-    keeper_.start(peers_.wait_handle(), [this] { return keepers_turn(); });
+    keeper_.start(peers_.wait_handles(), [this] { return keepers_turn(); });
 }
 
 void Engine::hear(const void* owner, About what, std::uint32_t number, Hearer hearer) {
@@ -392,51 +392,65 @@ void Engine::tell_events() {
 }
 
 void Engine::leave_posting(Instant now) {
-    if (gather_.any()) keeper_.wake_by(now + patience);
-    keeper_.wake_by(std::exchange(stalled_, false) ? now : keepers_deadline(now));
+    if (gather_.any()) keeper_.wake_by(now + habit_.patience(now));
+    keeper_.wake_by(std::exchange(stalled_, false) ? now : keepers_deadline(now, now));
 }
 
-// While the program polls, its polls receive packets, and the keeper looks 200 us after the last
-// poll. If the program does not poll again after a poll that found a completion, the keeper
-// receives its packets, and the peers wake the keeper.
+// While the program polls, its polls receive packets, and the keeper only looks from time to time
+// whether it still does. If the program does not come back after a poll that found a completion,
+// the keeper receives its packets.
 void Engine::leave_polling(Instant now, bool found) {
-    constexpr int looks = 2;
-    const Instant later = now + patience;
-    if (!peers_.needs_preparing()) {
-        // Packets wake the keeper, because its sleep ends when the socket is readable.
-        return keeper_.wake_by(unfinished_ ? later : std::max(next_deadline(), later));
+    const Instant later = now + habit_.patience(now);
+    if (found) {
+        habit_.found(habit_.comes_back() ? now : clock_.now());
+        if (!habit_.comes_back() && let_keeper_listen(now, later)) return;
     }
-    stalled_ = false;
-    if (found) habit_.found();
-    if (found && !habit_.comes_back()) {
-        for (int look = 0; look < looks && !unfinished_; ++look) {
-            if (peers_.prepare_to_sleep()) return keeper_.wake_by(next_deadline());
-            turn(now);
-        }
+    if (peers_.needs_preparing()) {
+        stalled_ = false;
+        return keeper_.wake_by(later);
     }
-    keeper_.wake_by(later);
+    keeper_.wake_by(unfinished_ ? later : std::max(next_deadline(), later));
 }
 
-// The keeper receives even while the program polls. If a packet waits in the socket, the program is
-// not looking at it just now.
+// From now on, packets that arrive wake the keeper. Before `not_before`, no deadline wakes it.
+// Returns false if there is more to do than this call can.
+bool Engine::let_keeper_listen(Instant now, Instant not_before) {
+    constexpr int looks = 2;
+    stalled_ = false;
+    for (int look = 0; look < looks && !unfinished_; ++look) {
+        if (peers_.prepare_to_sleep()) {
+            keeper_.listen(std::max(next_deadline(), not_before));
+            return true;
+        }
+        turn(now);
+    }
+    return false;
+}
+
 bool Engine::keepers_turn() {
+    const Instant now = clock_.now();
+    if (habit_.keeper_rests(now)) {
+        keeper_.plan(now + habit_.rest(now), false);
+        // Meanwhile the program may be about to sleep, and may have seen that the keeper listens.
+        if (habit_.keeper_rests(now)) return true;
+    }
     const std::unique_lock guard(lock_, std::try_to_lock);
     if (!guard.owns_lock()) return false;
-    const Instant now = clock_.now();
     // Nobody would catch an exception of this thread. It tries again later, when there may be
     // memory.
     peers_.woke();
     Moved moved;
     if (errno_of([&] { return moved = turn(now), 0; }) != 0) return false;
     stalled_ = false;
-    if (moved.received > 0) habit_.keeper_received(now);
+    habit_.keeper_worked(now, moved.received > 0);
     unfinished_ = unfinished_ || !peers_.prepare_to_sleep();
-    keeper_.plan(keepers_deadline(habit_.polled_at()));
+    keeper_.plan(keepers_deadline(now, habit_.polled_at()), true);
     return true;
 }
 
 void Engine::nap(Instant until) {
-    host::wait_until(peers_.wait_handle(), clock_, until, bell_.handle());
+    const auto [messages, packets] = peers_.wait_handles();
+    host::wait_until(std::array{messages, packets, bell_.handle()}, clock_, until);
     nappers_.fetch_sub(1);
     bell_.silence();
 }

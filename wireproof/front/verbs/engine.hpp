@@ -92,9 +92,22 @@ public:
         const std::lock_guard guard(lock_);
         const auto result = std::forward<Use>(use)(port_);
         const Instant now = clock_.now();
+        habit_.called(now);
         if (!gather_.waits(packets, port_.packets_under_way(queue_pair))) send(now);
         tell_events();
         leave_posting(now);
+        return result;
+    }
+    /// Like locked(), for a program that is about to sleep until an event comes. The keeper listens
+    /// from now on.
+    template <class Use>
+    auto before_sleep(Use&& use) {
+        const std::lock_guard guard(lock_);
+        const auto result = std::forward<Use>(use)(port_);
+        tell_events();
+        habit_.sleeps();
+        const Instant now = clock_.now();
+        if (!let_keeper_listen(now, now)) keeper_.wake_by(now);
         return result;
     }
     /// Like posting(), for connection management. `use` receives the time and the management.
@@ -196,14 +209,15 @@ private:
                                              : earliest(next, connection_hearer_->next_deadline());
     }
     /// When the keeper must act although no packet arrives. While the program polls or posts, it
-    /// does what is due soon, so the keeper waits for `patience` after the program's last call.
-    Instant keepers_deadline(Instant active_at) const {
+    /// does what is due soon, so the keeper waits for a while after the program's last call.
+    Instant keepers_deadline(Instant now, Instant active_at) const {
         if (unfinished_) return Instant();
-        return std::max(earliest(next_deadline(), shown_.next()), active_at + patience);
+        return std::max(earliest(next_deadline(), shown_.next()), active_at + habit_.patience(now));
     }
     void run_keeper();
     void leave_posting(Instant now);
     void leave_polling(Instant now, bool found);
+    bool let_keeper_listen(Instant now, Instant not_before);
     bool keepers_turn();
     /// The caller does not hold the lock.
     void nap(Instant until);
@@ -232,7 +246,6 @@ private:
     ShownCounters shown_{clock_};
     std::map<std::pair<About, std::uint32_t>, Listener> hearers_;
     std::atomic<std::uint32_t> domains_ = 0;
-    static constexpr Duration patience = Duration::microseconds(200);
     host::Bell bell_;  // wakes threads that sleep in nap()
     std::atomic<std::uint32_t> nappers_ = 0;
     Keeper keeper_{clock_};

@@ -38,16 +38,17 @@ Keeper::~Keeper() {
     thread_.join();
 }
 
-void Keeper::start(int handle, Turn turn) {
+void Keeper::start(std::array<int, 2> handles, Turn turn) {
     if (thread_.joinable()) return;
     const SignalsBlocked blocked;
-    thread_ = std::thread([this, handle, turn = std::move(turn)] { run(handle, turn); });
+    thread_ = std::thread([this, handles, turn = std::move(turn)] { run(handles, turn); });
 }
 
-void Keeper::run(int handle, const Turn& turn) {
+void Keeper::run(std::array<int, 2> handles, const Turn& turn) {
     while (!ended_) {
         if (turn()) {
-            host::wait_until(handle, clock_, until_, bell_.handle());
+            const std::array wanted{bell_.handle(), handles[0], handles[1]};
+            host::wait_until(std::span(wanted).first(listens_ ? wanted.size() : 1), clock_, until_);
         } else {
             host::wait_until(bell_.handle(), clock_, clock_.now() + pause);
         }

@@ -74,7 +74,6 @@ Peers::Peers(Rocev2Wire udp, bool shared_memory)
       frame_(longest_packet()) {
     if (!watch_.is_open()) throw std::system_error(errno, std::generic_category());
     callers_.reserve(callers_max);
-    watch(udp_.wait_handle(), Tag::udp);
     // Without a listener, the processes of this host reach us by UDP, as other hosts do.
     if (auto listener = Listener::open(place_of(udp_.local_address()))) {
         listener_ = std::move(*listener);
@@ -306,7 +305,6 @@ void Peers::look(Instant now) {
             case Tag::listener: accept_callers(now); break;
             case Tag::caller: hear_caller(static_cast<int>(which)); break;
             case Tag::life: hear(*links_[which]); break;
-            case Tag::udp: udp_at_ = Instant(); break;
             case Tag::memory:
                 if (ShmWire* const memory = links_[which]->memory.get()) memory->look_soon();
                 break;

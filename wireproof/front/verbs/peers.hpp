@@ -7,6 +7,7 @@
 // open and the peer does not answer in it, the process is stopped or waits for a processor.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -65,14 +66,16 @@ public:
     void judge(Instant now, proto::ib::Neighbours& neighbours);
     Instant next_deadline() const { return earliest(held_until_, listen_again_); }
 
-    /// Readable when a packet or a message has arrived.
-    int wait_handle() const { return watch_.handle(); }
+    /// One of them is readable when a packet or a message has arrived. The socket of packets is not
+    /// in an epoll set: the kernel would then work for the set with each packet, even if no thread
+    /// sleeps.
+    std::array<int, 2> wait_handles() const { return {watch_.handle(), udp_.wait_handle()}; }
     /// Returns false if something has arrived in the meantime. It is cheap. Its effect lasts until
     /// the next receive.
     bool prepare_to_sleep();
-    /// The caller has slept on wait_handle() and is awake. The next receive looks at all that is
-    /// readable.
-    void woke() { look_at_ = Instant(); }
+    /// The caller has slept on wait_handles() and is awake. The next receive looks at all that may
+    /// be readable.
+    void woke() { look_at_ = udp_at_ = Instant(); }
     /// True if peers wake us only after prepare_to_sleep().
     bool needs_preparing() const { return sharing_ > 0; }
     /// True if a process of this host has become a peer since the last call. That process expects
@@ -87,7 +90,7 @@ public:
 
 private:
     struct Link;
-    enum class Tag : std::uint8_t { udp = 1, memory, listener, caller, life };
+    enum class Tag : std::uint8_t { memory = 1, listener, caller, life };
 
     void watch(int handle, Tag tag, std::uint64_t which = 0);
     void unwatch(int handle);

@@ -1,47 +1,89 @@
-// Decides whether the program polls again soon after a poll that found a completion. The next poll
-// of such a program receives the packets that have arrived, so peers need not wake the keeper. A
-// program that waits for its memory to change, or that computes, needs the keeper.
+// Decides whether the program polls again soon, so that the keeper may rest. The polls of such a
+// program receive the packets that arrive. A program that waits for its memory to change, that
+// computes, or that sleeps until an event comes, needs the keeper.
+//
+// The keeper's thread takes a processor from the program each time it wakes: on a virtual machine
+// for up to 30 us. So the keeper wakes seldom while the program polls all the time.
 #pragma once
+
+#include <algorithm>
+#include <atomic>
 
 #include "wireproof/base/instant.hpp"
 
 namespace wireproof::verbs {
 
+/// All calls but those that say otherwise are made under the lock of the turns.
 class PollHabit {
 public:
-    /// If the next poll comes later than this, it is late.
+    /// If the next call comes later than this after a poll that found a completion, it is late.
     static constexpr Duration soon = Duration::microseconds(2);
-    /// After this many polls that come soon, one after the other, the program is expected to poll
-    /// again.
+    /// After this many calls that come soon, one after the other, the program is expected to come
+    /// back. The number doubles each time that the program does not, up to the largest.
     static constexpr int trusted_after = 16;
+    static constexpr int trusted_after_most = 16'384;
+    /// How long the keeper rests. It rests longer if the program has done all the work for a long
+    /// time.
+    static constexpr Duration rest_least = Duration::microseconds(100);
+    static constexpr Duration rest_most = Duration::microseconds(1000);
 
-    void polled(Instant now) {
+    /// The program posts work or polls.
+    void called(Instant now) {
         if (found_ && !comes_back_) {
-            soon_in_a_row_ = now - polled_at_ < soon ? soon_in_a_row_ + 1 : 0;
-            comes_back_ = soon_in_a_row_ == trusted_after;
+            soon_in_a_row_ = now - found_at_ < soon ? soon_in_a_row_ + 1 : 0;
+            comes_back_ = soon_in_a_row_ >= trusted_after_;
         }
         found_ = false;
-        polled_at_ = now;
     }
-    void found() { found_ = true; }
-    /// The keeper received packets that no poll had received.
-    void keeper_received(Instant now) {
-        if (!found_ || is_polling(now)) return;
+    void polled(Instant now) {
+        called(now);
+        polled_at_.store(now, std::memory_order_relaxed);
+    }
+    /// The poll that ends now found a completion.
+    void found(Instant now) {
+        found_ = true;
+        found_at_ = now;
+    }
+    /// The program asks for an event, so it is about to sleep.
+    void sleeps() { distrust(); }
+    /// The keeper did the work, because the program does not poll now. It received packets or not.
+    void keeper_worked(Instant now, bool received) {
+        if (is_polling(now)) return;  // it means nothing that the keeper was faster
+        worked_at_.store(now, std::memory_order_relaxed);
+        if (!received || !found_ || !comes_back_) return;
+        trusted_after_ = std::min(trusted_after_ * 2, trusted_after_most);
+        distrust();
+    }
+
+    bool comes_back() const { return comes_back_; }
+    /// True if the program polls and is expected to go on. Then the keeper leaves the work to it.
+    /// The keeper calls this and rest() without the lock: it may have interrupted the thread
+    /// that holds the lock.
+    bool keeper_rests(Instant now) const { return comes_back_ && is_polling(now); }
+    Duration rest(Instant now) const {
+        const Duration alone = now - worked_at_.load(std::memory_order_relaxed);
+        return std::clamp(Duration(alone.picoseconds() / 4), rest_least, rest_most);
+    }
+    /// How long after a call of the program the keeper does what is due. A rest is shorter, so
+    /// calls need not wake a keeper that rests.
+    Duration patience(Instant now) const { return rest(now) + rest_least; }
+    Instant polled_at() const { return polled_at_.load(std::memory_order_relaxed); }
+
+private:
+    /// True if the last poll was a moment ago.
+    bool is_polling(Instant now) const { return now - polled_at() < Duration::microseconds(60); }
+    void distrust() {
         comes_back_ = false;
         soon_in_a_row_ = 0;
     }
 
-    Instant polled_at() const { return polled_at_; }
-    bool comes_back() const { return comes_back_; }
-
-private:
-    /// True if the last poll was a moment ago. Then it means nothing that the keeper was faster.
-    bool is_polling(Instant now) const { return now - polled_at_ < Duration::microseconds(20); }
-
-    Instant polled_at_{};
-    bool found_ = false;  // the last poll found a completion
-    bool comes_back_ = true;
-    int soon_in_a_row_ = 0;  // since a poll was late, or the keeper had to receive
+    std::atomic<Instant> polled_at_{Instant()};
+    std::atomic<Instant> worked_at_{Instant()};
+    std::atomic<bool> comes_back_ = true;
+    Instant found_at_{};
+    bool found_ = false;     // the last call was a poll that found a completion
+    int soon_in_a_row_ = 0;  // since a call was late, or the keeper had to work
+    int trusted_after_ = trusted_after;
 };
 
 }  // namespace wireproof::verbs

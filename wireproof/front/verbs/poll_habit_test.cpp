@@ -14,18 +14,24 @@ protected:
     void poll_after(Duration time) { habit_.polled(now_ = now_ + time); }
     /// A poll finds a completion, and the next poll comes after this time.
     void find_and_poll_after(Duration time) {
-        habit_.found();
+        habit_.found(now_);
         poll_after(time);
     }
     /// The program finds a completion and does not poll again. The keeper receives what comes.
     void leave_it_to_the_keeper() {
         poll_after(step);
-        habit_.found();
+        habit_.found(now_);
         now_ = now_ + long_time;
-        habit_.keeper_received(now_);
+        habit_.keeper_worked(now_, true);
+    }
+    /// How many calls in a row have to come soon until the program is trusted again.
+    int calls_until_trusted() {
+        int calls = 0;
+        for (poll_after(long_time); !habit_.comes_back(); ++calls) find_and_poll_after(step);
+        return calls;
     }
 
-    Instant now_ = Instant() + Duration::microseconds(1000);
+    Instant now_ = Instant() + Duration::milliseconds(1000);
     PollHabit habit_;
 };
 
@@ -42,29 +48,78 @@ TEST_F(PollHabits, OneForWhichTheKeeperHadToReceiveIsNot) {
 
 TEST_F(PollHabits, TheKeeperThatReceivesBetweenTwoPollsSaysNothing) {
     poll_after(step);
-    habit_.found();
-    habit_.keeper_received(now_ + Duration::microseconds(19));
+    habit_.found(now_);
+    habit_.keeper_worked(now_ + Duration::microseconds(59), true);
     EXPECT_TRUE(habit_.comes_back());
+    habit_.keeper_worked(now_ + Duration::microseconds(60), true);
+    EXPECT_FALSE(habit_.comes_back());
 }
 
 TEST_F(PollHabits, TheKeeperThatReceivesAfterAPollThatFoundNothingSaysNothing) {
     poll_after(step);
-    habit_.keeper_received(now_ + long_time);
+    habit_.keeper_worked(now_ + long_time, true);
     EXPECT_TRUE(habit_.comes_back());
 }
 
-TEST_F(PollHabits, SixteenPollsThatComeSoonAreBelieved) {
-    leave_it_to_the_keeper();
-    poll_after(long_time);
-    for (int i = 0; i < 15; ++i) find_and_poll_after(step);
+TEST_F(PollHabits, TheKeeperThatReceivesNothingSaysNothing) {
+    poll_after(step);
+    habit_.found(now_);
+    habit_.keeper_worked(now_ + long_time, false);
+    EXPECT_TRUE(habit_.comes_back());
+}
+
+TEST_F(PollHabits, AProgramThatAsksForAnEventIsNotBelievedToPollAgain) {
+    habit_.sleeps();
+    EXPECT_FALSE(habit_.comes_back());
+    EXPECT_FALSE(habit_.keeper_rests(now_));
+    EXPECT_EQ(calls_until_trusted(), 16);  // it has kept no promise, and has broken none
+}
+
+// A post counts like a poll: a program that answers each message posts before it polls again.
+TEST_F(PollHabits, SixteenCallsThatComeSoonAreBelieved) {
+    habit_.sleeps();
+    for (int i = 0; i < 15; ++i) {
+        habit_.found(now_);
+        habit_.called(now_ = now_ + step);
+        poll_after(long_time);
+    }
     EXPECT_FALSE(habit_.comes_back());
     find_and_poll_after(step);
     EXPECT_TRUE(habit_.comes_back());
 }
 
-TEST_F(PollHabits, OnePollThatComesLateBeginsTheCountAnew) {
+TEST_F(PollHabits, EachTimeThatTheProgramDidNotComeBackTheNumberDoubles) {
+    for (const int calls : {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 16384}) {
+        leave_it_to_the_keeper();
+        EXPECT_EQ(calls_until_trusted(), calls);
+    }
+}
+
+TEST_F(PollHabits, TheKeeperRestsWhileAProgramPollsThatIsBelievedToGoOn) {
+    poll_after(step);
+    EXPECT_TRUE(habit_.keeper_rests(now_ + Duration::microseconds(59)));
+    EXPECT_FALSE(habit_.keeper_rests(now_ + Duration::microseconds(60)));
     leave_it_to_the_keeper();
-    poll_after(long_time);
+    poll_after(step);
+    EXPECT_FALSE(habit_.keeper_rests(now_));
+}
+
+// The first rest is short. A rest is a quarter of the time since the keeper last had to work, and
+// never longer than a millisecond.
+TEST_F(PollHabits, TheKeeperRestsLongerIfTheProgramHasDoneTheWorkForALongTime) {
+    poll_after(step);
+    EXPECT_EQ(habit_.rest(now_), Duration::milliseconds(1));
+    leave_it_to_the_keeper();
+    for (const auto& [after, rest] :
+         {std::pair{0, 100}, {400, 100}, {1'000, 250}, {4'000, 1'000}, {100'000, 1'000}}) {
+        const Instant then = now_ + Duration::microseconds(after);
+        EXPECT_EQ(habit_.rest(then), Duration::microseconds(rest)) << after;
+        EXPECT_GT(habit_.patience(then), habit_.rest(then)) << "calls need not wake the keeper";
+    }
+}
+
+TEST_F(PollHabits, OnePollThatComesLateBeginsTheCountAnew) {
+    habit_.sleeps();
     for (int i = 0; i < 15; ++i) find_and_poll_after(step);
     find_and_poll_after(PollHabit::soon);
     for (int i = 0; i < 15; ++i) find_and_poll_after(step);

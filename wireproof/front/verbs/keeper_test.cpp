@@ -1,0 +1,114 @@
+// When the keeper's thread wakes, and how seldom it does while a program polls.
+#include "wireproof/front/verbs/keeper.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "wireproof/front/verbs/verbs_test_kit.hpp"
+
+namespace wireproof::verbs {
+namespace {
+
+constexpr Duration long_time = Duration::milliseconds(3'600'000);
+
+class AKeeper : public testing::Test {
+protected:
+    AKeeper() {
+        EXPECT_EQ(::pipe(ends_.data()), 0);
+        keeper_.emplace(clock_);
+    }
+    ~AKeeper() override {
+        keeper_.reset();
+        for (const int end : ends_) ::close(end);
+    }
+    /// Its plan after the first turn is to sleep for a long time.
+    void start(bool listens) {
+        keeper_->start({-1, ends_[0]}, [this, listens] {
+            if (turns_.load() == 0) keeper_->plan(clock_.now() + long_time, listens);
+            turns_.fetch_add(1);
+            turns_.notify_all();
+            return true;
+        });
+        wait_for_turn(1);
+        sleeps();
+    }
+    void packet_arrives() const { EXPECT_EQ(::write(ends_[1], "x", 1), 1); }
+    void wait_for_turn(int number) {
+        for (int seen = turns_.load(); seen < number; seen = turns_.load()) turns_.wait(seen);
+    }
+    /// Gives the thread time to make turns that it must not make.
+    static void sleeps() { ::usleep(20'000); }
+
+    host::SteadyClock clock_;
+    std::array<int, 2> ends_{};
+    std::atomic<int> turns_ = 0;
+    std::optional<Keeper> keeper_;
+};
+
+TEST_F(AKeeper, ThatListensWakesWhenAPacketArrives) {
+    start(true);
+    EXPECT_EQ(turns_.load(), 1);
+    packet_arrives();
+    wait_for_turn(2);
+}
+
+TEST_F(AKeeper, ThatRestsDoesNotUntilItIsToldToListen) {
+    start(false);
+    packet_arrives();
+    sleeps();
+    EXPECT_EQ(turns_.load(), 1);
+    keeper_->listen(clock_.now() + long_time);
+    wait_for_turn(2);
+}
+
+TEST_F(AKeeper, WakesEarlierIfItIsToldTo) {
+    start(false);
+    keeper_->wake_by(clock_.now() + long_time + long_time);
+    sleeps();
+    EXPECT_EQ(turns_.load(), 1) << "it wakes earlier anyway";
+    keeper_->wake_by(clock_.now());
+    wait_for_turn(2);
+}
+
+/// How often the other threads of this process have gone to sleep.
+long sleeps_of_other_threads() {
+    long sum = 0;
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+        if (thread.path().filename() == std::to_string(::gettid())) continue;
+        std::ifstream status(thread.path() / "status");
+        for (std::string line; std::getline(status, line);) {
+            constexpr std::string_view name = "voluntary_ctxt_switches:";
+            if (line.starts_with(name)) sum += std::stol(line.substr(name.size()));
+        }
+    }
+    return sum;
+}
+
+// Each packet would wake a keeper that listens. On a busy machine the program is interrupted now
+// and then, and the keeper works meanwhile. So one calm span of time is enough.
+TEST(KeeperOfADevice, WakesSeldomWhileTheProgramPolls) {
+    constexpr int messages = 500;
+    constexpr int spans = 400;
+    test::Pair pair;
+    long least = messages;
+    for (int span = 0; span < spans && least > messages / 20; ++span) {
+        const long before = sleeps_of_other_threads();
+        for (int i = 0; i < messages; ++i) {
+            ASSERT_EQ(pair.a.post(IBV_WR_RDMA_WRITE, 1, pair.a.piece(0, 8), pair.b.contact()), 0);
+            ASSERT_EQ(pair.a.wait().status, IBV_WC_SUCCESS);
+        }
+        least = std::min(least, sleeps_of_other_threads() - before);
+    }
+    EXPECT_LE(least, messages / 20);
+}
+
+}  // namespace
+}  // namespace wireproof::verbs
