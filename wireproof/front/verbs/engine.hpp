@@ -86,7 +86,7 @@ public:
     }
     /// For about `packets` packets of new work for a queue pair. The work leaves at once, or it
     /// waits (PostGather). If it waits, it leaves with later work, at the next poll, when an answer
-    /// arrives, or within 200 us.
+    /// arrives, or when the keeper sends it (PollHabit::patience).
     template <class Use>
     auto posting_work(std::uint32_t queue_pair, std::size_t packets, Use&& use) {
         const std::lock_guard guard(lock_);

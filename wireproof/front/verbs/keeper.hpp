@@ -16,8 +16,9 @@ namespace wireproof::verbs {
 
 class Keeper {
 public:
-    /// Makes the progress that is possible, and plans when to make more without a packet. Returns
-    /// false if another thread makes progress, or if an error occurred.
+    /// Makes the progress that is possible, or leaves it to the program, and plans when to look
+    /// again without a packet. Returns false if another thread makes progress, or if an error
+    /// occurred.
     using Turn = std::function<bool()>;
 
     /// All deadlines are times of `clock`.

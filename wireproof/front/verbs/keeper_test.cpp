@@ -38,14 +38,14 @@ protected:
             return true;
         });
         wait_for_turn(1);
-        sleeps();
+        give_time();
     }
     void packet_arrives() const { EXPECT_EQ(::write(ends_[1], "x", 1), 1); }
     void wait_for_turn(int number) {
         for (int seen = turns_.load(); seen < number; seen = turns_.load()) turns_.wait(seen);
     }
-    /// Gives the thread time to make turns that it must not make.
-    static void sleeps() { ::usleep(20'000); }
+    /// The thread has time for a turn that it must not make.
+    static void give_time() { ::usleep(20'000); }
 
     host::SteadyClock clock_;
     std::array<int, 2> ends_{};
@@ -63,7 +63,7 @@ TEST_F(AKeeper, ThatListensWakesWhenAPacketArrives) {
 TEST_F(AKeeper, ThatRestsDoesNotUntilItIsToldToListen) {
     start(false);
     packet_arrives();
-    sleeps();
+    give_time();
     EXPECT_EQ(turns_.load(), 1);
     keeper_->listen(clock_.now() + long_time);
     wait_for_turn(2);
@@ -72,7 +72,7 @@ TEST_F(AKeeper, ThatRestsDoesNotUntilItIsToldToListen) {
 TEST_F(AKeeper, WakesEarlierIfItIsToldTo) {
     start(false);
     keeper_->wake_by(clock_.now() + long_time + long_time);
-    sleeps();
+    give_time();
     EXPECT_EQ(turns_.load(), 1) << "it wakes earlier anyway";
     keeper_->wake_by(clock_.now());
     wait_for_turn(2);

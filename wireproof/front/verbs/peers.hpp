@@ -66,9 +66,9 @@ public:
     void judge(Instant now, proto::ib::Neighbours& neighbours);
     Instant next_deadline() const { return earliest(held_until_, listen_again_); }
 
-    /// One of them is readable when a packet or a message has arrived. The socket of packets is not
-    /// in an epoll set: the kernel would then work for the set with each packet, even if no thread
-    /// sleeps.
+    /// The first is readable when a message or a packet through shared memory has arrived, the
+    /// second when a packet has arrived by UDP. The socket is not in an epoll set: the kernel would
+    /// then work for the set with each packet, even if no thread sleeps.
     std::array<int, 2> wait_handles() const { return {watch_.handle(), udp_.wait_handle()}; }
     /// Returns false if something has arrived in the meantime. It is cheap. Its effect lasts until
     /// the next receive.

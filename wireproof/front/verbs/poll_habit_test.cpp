@@ -27,7 +27,10 @@ protected:
     /// How many calls in a row have to come soon until the program is trusted again.
     int calls_until_trusted() {
         int calls = 0;
-        for (poll_after(long_time); !habit_.comes_back(); ++calls) find_and_poll_after(step);
+        constexpr int far_too_many = 100'000;
+        for (poll_after(long_time); !habit_.comes_back() && calls < far_too_many; ++calls) {
+            find_and_poll_after(step);
+        }
         return calls;
     }
 
@@ -69,10 +72,12 @@ TEST_F(PollHabits, TheKeeperThatReceivesNothingSaysNothing) {
 }
 
 TEST_F(PollHabits, AProgramThatAsksForAnEventIsNotBelievedToPollAgain) {
+    poll_after(step);
+    EXPECT_TRUE(habit_.keeper_rests(now_));
     habit_.sleeps();
     EXPECT_FALSE(habit_.comes_back());
     EXPECT_FALSE(habit_.keeper_rests(now_));
-    EXPECT_EQ(calls_until_trusted(), 16);  // it has kept no promise, and has broken none
+    EXPECT_EQ(calls_until_trusted(), 16);  // the number does not double
 }
 
 // A post counts like a poll: a program that answers each message posts before it polls again.
