@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "wireproof/host/spin_budget.hpp"
-
 namespace wireproof::host {
 namespace {
 
@@ -99,25 +97,6 @@ TEST(YieldBudget, IsCrowdedAfterAYieldInWhichOthersRan) {
     EXPECT_FALSE(crowded_after(YieldBudget::alone - Duration(1)));
     EXPECT_TRUE(crowded_after(YieldBudget::taken - Duration(1)));
     EXPECT_FALSE(crowded_after(YieldBudget::taken)) << "a sleeper preempts such a thread";
-}
-
-TEST(YieldBudget, WhatAYieldFoundIsNoReasonToPollLonger) {
-    SpinBudget spin;
-    YieldBudget yields;
-    Instant now(Duration::milliseconds(1));
-    for (int i = 0; i < 100; ++i) {  // polls for the whole budget, then the first yield finds it
-        spin.heard(now);
-        yields.heard();
-        const Instant from = now;
-        while (spin.look_again(now)) now = now + Duration::nanoseconds(100);
-        if (i > 10) {
-            ASSERT_LE(now - from, SpinBudget::least) << i;
-        }
-        ASSERT_TRUE(yields.yield(now)) << i;
-        now = now + microseconds(5);
-        yields.back(now);
-        spin.yielded();
-    }
 }
 
 }  // namespace

@@ -164,15 +164,16 @@ bool Endpoint::wait(const std::function<bool()>& until, std::chrono::millisecond
 
 /// True: the caller polls again, at `now`. False: it sleeps.
 bool Endpoint::Inside::looks_again(Instant& now) {
-    if (!yields.crowded() && spin.look_again(now)) {
+    using Step = host::WaitSteps::Step;
+    const Step step = steps.next(now);
+    if (step == Step::sleep) return false;
+    if (step == Step::poll) {
         now = clock.again();
         return true;
     }
-    if (!yields.yield(now)) return false;
     host::yield_processor();
     now = clock.now();
-    yields.back(now);
-    spin.yielded();
+    steps.back(now);
     return true;
 }
 
@@ -186,10 +187,7 @@ bool Endpoint::Inside::wait(const std::function<bool()>& until, std::chrono::mil
         const std::size_t handled = poll(now);
         const std::uint64_t wakes = loop.wakes_taken();
         met = until && until();
-        if (handled > 0) {
-            spin.heard(now);
-            yields.heard();
-        }
+        if (handled > 0) steps.heard(now);
         if (met || now >= end) break;
         // The condition may have polled, and its poll may have taken a wake. Then the loop must not
         // sleep.

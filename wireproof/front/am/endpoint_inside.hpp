@@ -15,10 +15,9 @@
 #include "wireproof/host/fork_watch.hpp"
 #include "wireproof/host/loop_handle.hpp"
 #include "wireproof/host/one_user.hpp"
-#include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/spin_clock.hpp"
 #include "wireproof/host/split_wire.hpp"
-#include "wireproof/host/yield_budget.hpp"
+#include "wireproof/host/wait_steps.hpp"
 
 namespace wireproof::am {
 
@@ -88,8 +87,7 @@ struct Endpoint::Inside {
     std::string shm_name;                   // "shm:NAME", if all nodes are on shared memory
     std::vector<PeerCounters::Path> paths;  // by node, if join() found them
     host::SpinClock clock;
-    host::SpinBudget spin;
-    host::YieldBudget yields;
+    host::WaitSteps steps;
     std::optional<UdpNode> udp;      // the node's wire borrows it
     std::vector<Allocation> memory;  // allocations that the wire does not share with peers
     Node node;

@@ -294,7 +294,7 @@ Engine::Moved Engine::turn(Instant now) {
     const std::size_t sent = send(now);
     tell_events();  // send() may complete work
     unfinished_ = unfinished_ || received == packets_a_turn || !peers_.udp().prepare_to_sleep();
-    if (received > 0 && nappers_.load() > 0) bell_.ring();
+    if (received > 0 && habit_.anyone_naps()) bell_.ring();
     if (received > 0) shown_.note();
     if (shown_.due(now)) show_counters();
     return {received, sent};
@@ -448,10 +448,16 @@ bool Engine::keepers_turn() {
     return true;
 }
 
+host::WaitSteps::Step Engine::next_step(Instant now) {
+    using Step = host::WaitSteps::Step;
+    const Step next = steps_.next(now);
+    return next == Step::sleep && !peers_.prepare_to_sleep() ? Step::poll : next;
+}
+
 void Engine::nap(Instant until) {
     const auto [messages, packets] = peers_.wait_handles();
     host::wait_until(std::array{messages, packets, bell_.handle()}, clock_, until);
-    nappers_.fetch_sub(1);
+    habit_.awakes();
     bell_.silence();
 }
 

@@ -21,8 +21,9 @@
 #include "wireproof/front/verbs/post_gather.hpp"
 #include "wireproof/front/verbs/settings.hpp"
 #include "wireproof/host/fork_watch.hpp"
-#include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/steady_clock.hpp"
+#include "wireproof/host/wait.hpp"
+#include "wireproof/host/wait_steps.hpp"
 #include "wireproof/proto/ib/cm_transport.hpp"
 #include "wireproof/proto/ib/port.hpp"
 
@@ -138,8 +139,8 @@ public:
     std::optional<PeerId> find_peer(const Address& address);
     /// Makes progress, unless another thread does or the poll of another queue just did
     /// (PollTurns), and then calls `take` with the port. If `take` returns 0 (it found nothing),
-    /// the caller may sleep for a while instead of polling again and again (host::SpinBudget):
-    /// another thread or process may need this processor.
+    /// the caller may yield or sleep for a while instead of polling again and again
+    /// (host::WaitSteps): another thread or process may need this processor.
     template <class Take>
     int polling(PollTurns::Seen& queue, Take&& take);
 
@@ -219,6 +220,7 @@ private:
     void leave_polling(Instant now, bool found);
     bool let_keeper_listen(Instant now, Instant not_before);
     bool keepers_turn();
+    host::WaitSteps::Step next_step(Instant now);
     /// The caller does not hold the lock.
     void nap(Instant until);
 
@@ -235,7 +237,7 @@ private:
     ConnectionHearer* connection_hearer_ = nullptr;
     std::unique_ptr<Faults> faults_;  // null: packets go directly between port and wire
     std::map<const void*, std::function<void(News)>> device_hearers_;
-    host::SpinBudget spin_;
+    host::WaitSteps steps_;
     PollHabit habit_;
     PollTurns turns_;
     PostGather gather_;
@@ -247,26 +249,28 @@ private:
     std::map<std::pair<About, std::uint32_t>, Listener> hearers_;
     std::atomic<std::uint32_t> domains_ = 0;
     host::Bell bell_;  // wakes threads that sleep in nap()
-    std::atomic<std::uint32_t> nappers_ = 0;
     Keeper keeper_{clock_};
     host::ForkWatch fork_{[this] { peers_.abandon(); }};
 };
 
 template <class Take>
 int Engine::polling(PollTurns::Seen& queue, Take&& take) {
-    for (bool napped = false;; napped = true) {
+    using Step = host::WaitSteps::Step;
+    for (Step before = Step::poll;;) {
         Instant until;
         {
             std::unique_lock guard(lock_, std::try_to_lock);
             const bool first = guard.owns_lock();
             if (!first) wait_for(guard);
             // Posted work waits for a turn.
-            const bool covered = first && !napped && !gather_.any() && turns_.covers(queue);
+            const bool covered =
+                first && before == Step::poll && !gather_.any() && turns_.covers(queue);
             int taken = covered ? take(port_) : 0;
             if (covered && taken == 0) return 0;
             const Instant now = clock_.now();
             habit_.polled(now);
-            if (napped) peers_.woke();
+            if (before == Step::yield) steps_.back(now);
+            if (before == Step::sleep) peers_.woke();
             bool moved = false;
             if (!covered) {
                 if (first) {
@@ -275,17 +279,22 @@ int Engine::polling(PollTurns::Seen& queue, Take&& take) {
                 }
                 taken = take(port_);
             }
-            if (moved || taken != 0) spin_.heard(now);
-            if (taken != 0 || napped || moved || unfinished_ || spin_.look_again(now) ||
-                !peers_.prepare_to_sleep()) {
+            if (moved || taken != 0) steps_.heard(now);
+            const bool waits = taken == 0 && before == Step::poll && !moved && !unfinished_;
+            before = waits ? next_step(now) : Step::poll;
+            if (before == Step::poll) {
                 leave_polling(now, taken != 0);
                 return taken;
             }
             constexpr Duration nap_most = Duration::microseconds(200);
             until = earliest(next_deadline(), now + nap_most);
-            nappers_.fetch_add(1);
+            if (before == Step::sleep) habit_.naps();
         }
-        nap(until);
+        if (before == Step::sleep) {
+            nap(until);
+        } else {
+            host::yield_processor();
+        }
     }
 }
 

@@ -100,6 +100,19 @@ TEST_F(PollHabits, EachTimeThatTheProgramDidNotComeBackTheNumberDoubles) {
     }
 }
 
+TEST_F(PollHabits, AProgramThatCameBackOftenBeforeIsBelievedAsSoonAsAtFirst) {
+    const auto calls_after = [this](int times_back) {
+        for (int i = 0; i < times_back; ++i) find_and_poll_after(step);
+        leave_it_to_the_keeper();
+        return calls_until_trusted();
+    };
+    EXPECT_EQ(calls_after(0), 32);
+    EXPECT_EQ(calls_after(127), 64);
+    EXPECT_EQ(calls_after(0), 128) << "it has not come back since";
+    EXPECT_EQ(calls_after(128), 16);
+    EXPECT_EQ(calls_after(0), 32);
+}
+
 TEST_F(PollHabits, TheKeeperRestsWhileAProgramPollsThatIsBelievedToGoOn) {
     poll_after(step);
     EXPECT_TRUE(habit_.keeper_rests(now_ + Duration::microseconds(59)));
@@ -109,14 +122,25 @@ TEST_F(PollHabits, TheKeeperRestsWhileAProgramPollsThatIsBelievedToGoOn) {
     EXPECT_FALSE(habit_.keeper_rests(now_));
 }
 
-// The first rest is short. A rest is a quarter of the time since the keeper last had to work, and
+TEST_F(PollHabits, TheKeeperRestsWhileAThreadSleepsInAPoll) {
+    leave_it_to_the_keeper();
+    habit_.naps();
+    habit_.naps();
+    EXPECT_TRUE(habit_.keeper_rests(now_ + long_time));
+    habit_.awakes();
+    EXPECT_TRUE(habit_.keeper_rests(now_ + long_time));
+    habit_.awakes();
+    EXPECT_FALSE(habit_.keeper_rests(now_ + long_time));
+}
+
+// The first rest is short. A rest is a sixteenth of the time since the keeper last had to work, and
 // never longer than a millisecond.
 TEST_F(PollHabits, TheKeeperRestsLongerIfTheProgramHasDoneTheWorkForALongTime) {
     poll_after(step);
     EXPECT_EQ(habit_.rest(now_), Duration::milliseconds(1));
     leave_it_to_the_keeper();
     for (const auto& [after, rest] :
-         {std::pair{0, 100}, {400, 100}, {1'000, 250}, {4'000, 1'000}, {100'000, 1'000}}) {
+         {std::pair{0, 100}, {1'600, 100}, {4'000, 250}, {16'000, 1'000}, {400'000, 1'000}}) {
         const Instant then = now_ + Duration::microseconds(after);
         EXPECT_EQ(habit_.rest(then), Duration::microseconds(rest)) << after;
         EXPECT_GT(habit_.patience(then), habit_.rest(then)) << "calls need not wake the keeper";
