@@ -60,7 +60,7 @@ TEST_F(AWait, DoesNotPollLongerForWhatAYieldFound) {
         if (i > 10) {
             ASSERT_LE(polled, SpinBudget::least) << i;
         }
-        yields_for(with_others);
+        yields_for(alone);
     }
 }
 
