@@ -36,8 +36,8 @@ IbTask rc(std::vector<IbCall> calls) {
 }
 
 std::size_t expect_to_hold(const std::string& what, const IbTask& task,
-                           const SearchSetting& setting) {
-    IbSearch search(task, setting);
+                           const SearchSetting& setting, IbEnd::Variants variants = {}) {
+    IbSearch search(task, setting, std::move(variants));
     return expect_holds(what, search).states;
 }
 
@@ -112,6 +112,20 @@ TEST(RcSearch, AcksThatAreHeldLoseNothing) {
     task = rc({small_send, small_write, small_send, small_read, small_send});
     task.ack_delay = Duration::nanoseconds(100);
     expect_to_hold("RC, held ACKs and a Read, 1 fault", task, bad_wire(3, 1));
+}
+
+// RC-1, RC-37
+TEST(RcSearch, MessagesThatAskForNoAckAreAcknowledged) {
+    IbTask task = rc({small_send, large_send, small_write});
+    task.acks_unasked = true;
+    task.ack_delay = Duration::nanoseconds(100);
+    expect_to_hold("RC, no ACK asked for, 2 faults", task, bad_wire(3, 2),
+                   {asks_for_nothing(), {}});
+    task = rc({small_send, small_read, small_send, fetch_add});
+    task.acks_unasked = true;
+    task.ack_delay = Duration::nanoseconds(100);
+    expect_to_hold("RC, no ACK asked for, a Read and an Atomic, 1 fault", task, bad_wire(3, 1),
+                   {asks_for_nothing(), {}});
 }
 
 // RC-16, RC-28

@@ -3,15 +3,11 @@
 
 usage: verbs_perftest_test.py FOLDER_OF_THE_LIBRARIES [unittest options]
 """
-import os
 import re
 import sys
-import threading
-import time
 import unittest
 
 import verbs_programs as programs
-from published import counters_of
 
 KINDS = ("send", "write", "read", "atomic")
 PROGRAMS = [f"ib_{kind}_{what}" for kind in KINDS for what in ("bw", "lat")]
@@ -145,41 +141,11 @@ class Refused(Perftest):
                 self.refuses("UD connection only possible in SEND verb", program, "-c", "UD")
 
 
-class Watched(threading.Thread):
-    """Reads the counters of a process's device for as long as the process runs."""
-
-    def __init__(self, pid):
-        super().__init__(daemon=True)
-        self.pid, self.counters = pid, {}
-        self.start()
-
-    def run(self):
-        while os.path.exists(f"/proc/{self.pid}"):
-            self.counters = counters_of(self.pid) or self.counters
-            time.sleep(0.005)
-
-    def counted(self, pattern):
-        self.join()
-        assert self.counters, "nothing was counted"
-        return sum(value for name, value in self.counters.items() if re.fullmatch(pattern, name))
-
-    def sum_of(self, name):
-        return self.counted(rf"queue_pairs\.\d+\.{name}")
-
-
 class WatchedPrograms(Perftest):
     def converse_watched(self, command, **settings):
-        env = programs.environment(**settings)
-        server, port = programs.start_server(command, env)
-        client = programs.start([*command, "-p", str(port), "127.0.0.1"], env)
-        try:
-            watched = [Watched(server.pid), Watched(client.pid)]
-            for process in (client, server):
-                output, _ = process.communicate(timeout=LIMIT)
-                self.assertEqual(process.returncode, 0, output)
-        finally:
-            programs.end(client)
-            programs.end(server)
+        watched, outputs = programs.converse_watched(command, programs.environment(**settings), LIMIT)
+        for code, output in outputs:
+            self.assertEqual(code, 0, output)
         return watched
 
 

@@ -4,12 +4,16 @@ Each program runs as an ordinary user, with no right to open a raw socket.
 """
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
+
+from published import counters_of
 
 LIMIT = 120  # seconds; far more than a program takes on a busy machine
 NOBODY = "65534"
@@ -142,3 +146,38 @@ def converse(command, env=None, client_env=None, limit=LIMIT):
     finally:
         end(server)
     return (server.returncode, output), client
+
+
+class Watched(threading.Thread):
+    """Reads the counters of a process's device for as long as the process runs."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.counters = pid, {}
+        self.start()
+
+    def run(self):
+        while os.path.exists(f"/proc/{self.pid}"):
+            self.counters.update(counters_of(self.pid) or {})  # keeps those of queue pairs that have ended
+            time.sleep(0.005)
+
+    def counted(self, pattern):
+        self.join()
+        assert self.counters, "nothing was counted"
+        return sum(value for name, value in self.counters.items() if re.fullmatch(pattern, name))
+
+    def sum_of(self, name):
+        return self.counted(rf"queue_pairs\.\d+\.{name}")
+
+
+def converse_watched(command, env, limit=LIMIT):
+    """What the devices of both sides counted, and exit codes and outputs of both sides, the server's first."""
+    server, port = start_server(command, env)
+    client = start([*command, "-p", str(port), "127.0.0.1"], env)
+    try:
+        watched = [Watched(server.pid), Watched(client.pid)]
+        outputs = [process.communicate(timeout=limit)[0] for process in (client, server)]
+    finally:
+        end(client)
+        end(server)
+    return watched, list(zip((server.returncode, client.returncode), reversed(outputs)))

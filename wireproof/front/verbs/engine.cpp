@@ -358,6 +358,7 @@ std::size_t Engine::send(Instant now) {
                                                        : proto::ib::Port::PacketsOf::every;
             PeerLane lane = peers_.lane(peer);
             port_.set_near(peer, lane.is_shared());
+            port_.neighbours().set_acks_unasked(peer, peers_.acks_unasked(peer));
             for (std::size_t n = 0; n < packets_a_visit; ++n) {
                 TxFrame* const room = lane.claim();
                 if (room == nullptr) {

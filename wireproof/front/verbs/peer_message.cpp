@@ -7,7 +7,7 @@
 namespace wireproof::verbs {
 namespace {
 
-constexpr std::uint64_t magic = 0x31'73'62'72'65'76'70'77;  // with the version of the messages
+constexpr std::uint64_t magic = 0x32'73'62'72'65'76'70'77;  // with the version of the messages
 
 }  // namespace
 

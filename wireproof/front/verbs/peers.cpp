@@ -137,6 +137,11 @@ bool Peers::is_shared(const Link& link) const {
     return link.begun && link.memory->connected(link.other);
 }
 
+bool Peers::acks_unasked(PeerId peer) const {
+    const Link* const link = known_link(peer);
+    return link != nullptr && link->state == Link::State::living;
+}
+
 bool Peers::is_unsettled(const Link& link) const {
     return link.state == Link::State::calling || (link.memory && !link.begun);
 }

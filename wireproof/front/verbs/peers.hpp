@@ -66,6 +66,10 @@ public:
     void judge(Instant now, proto::ib::Neighbours& neighbours);
     Instant next_deadline() const { return earliest(held_until_, listen_again_); }
 
+    /// The peer is a process of this host, whose device acknowledges messages that do not ask for
+    /// it.
+    bool acks_unasked(PeerId peer) const;
+
     /// The first is readable when a message or a packet through shared memory has arrived, the
     /// second when a packet has arrived by UDP. The socket is not in an epoll set: the kernel would
     /// then work for the set with each packet, even if no thread sleeps.

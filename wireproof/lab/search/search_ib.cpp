@@ -130,6 +130,16 @@ IbTampering acknowledges_newest(const IbTask& task) {
     }};
 }
 
+IbTampering asks_for_nothing() {
+    return {.leaving = [](std::vector<std::byte>& frame) {
+        const auto first = std::span(frame).first<proto::ib::Bth::size>();
+        proto::ib::Bth bth = proto::ib::Bth::decode(first);
+        bth.ack_request = false;
+        bth.encode(first);
+        return true;
+    }};
+}
+
 IbEnd::IbEnd(std::shared_ptr<const Shared> shared, std::size_t side)
     : shared_(std::move(shared)), side_(side), memory_(memory_size), port_({}) {
     WIREPROOF_CHECK(task().calls.size() <= IbTask::calls_max);
@@ -167,6 +177,7 @@ void IbEnd::connect() {
                                             .ack_every = std::min(8U, half),
                                             .in_flight_max = std::min(16U, half),
                                             .ack_delay = task().ack_delay,
+                                            .acks_unasked = task().acks_unasked,
                                             .psn_modulus = task().modulus,
                                             .msn_modulus = task().modulus})
                            .has_value();

@@ -40,6 +40,7 @@ struct IbTask {
     std::uint32_t modulus = 64;
     bool credits = false;
     Duration ack_delay = {};
+    bool acks_unasked = false;
     bool uc_drop_behind = true;
     /// More may go wrong than retries can repair: calls may end in error, all after a certain one.
     bool may_fail = false;
@@ -62,6 +63,8 @@ IbTampering completes_from_acks(const IbTask& task);
 /// For B: a responder whose acknowledgements name the newest request that it has executed, even if
 /// that is a Read or an Atomic.
 IbTampering acknowledges_newest(const IbTask& task);
+/// For A: a requester that asks for no acknowledgement.
+IbTampering asks_for_nothing();
 
 class IbEnd {
 public:

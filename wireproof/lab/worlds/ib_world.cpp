@@ -104,6 +104,8 @@ struct WorldPlan {
             controlled += line.congestion != proto::ib::Congestion::off ? 1U : 0U;
         }
         if (more.chance(0.5)) network.faults.mark = 0.2 * more.uniform();
+        acks_unasked = more.chance(0.5);
+        for (IbLine& line : lines) line.acks_unasked = acks_unasked;
         what = std::to_string(count) + " queue pairs, loss " + std::to_string(network.faults.loss) +
                ", repeated " + std::to_string(network.faults.duplicate) + ", held back " +
                std::to_string(network.faults.reorder) +
@@ -112,7 +114,8 @@ struct WorldPlan {
                     ? ", " + std::to_string(peer_window.start) + " packets to a peer at first"
                     : "") +
                ", " + std::to_string(controlled) + " with congestion control, marks " +
-               std::to_string(network.faults.mark);
+               std::to_string(network.faults.mark) +
+               (acks_unasked ? ", acknowledgements that nobody asks for" : "");
     }
 
     proto::ib::PortConfig port() const { return {.path_mtu = 4096, .peer_window = peer_window}; }
@@ -120,6 +123,7 @@ struct WorldPlan {
     std::deque<IbLine> lines;
     sim::NetworkConfig network;
     bool loses_long = false;
+    bool acks_unasked = false;
     proto::ib::PeerWindows::Config peer_window;
     double hurry = 1;              // probability that a user continues in a turn
     std::uint32_t controlled = 0;  // queue pairs with congestion control
@@ -131,6 +135,8 @@ public:
     explicit World(const IbWorldConfig& config)
         : plan_(config), network_(plan_.network), dice_(config.seed ^ 0x5EED) {
         for (std::size_t node = 0; node < 2; ++node) {
+            const PeerId peer{static_cast<std::uint16_t>(1 - node)};
+            ports_[node].neighbours().set_acks_unasked(peer, plan_.acks_unasked);
             for (const IbLine& line : plan_.lines) {
                 users_[node].push_back(std::make_unique<IbUser>(line, node, ports_[node]));
             }

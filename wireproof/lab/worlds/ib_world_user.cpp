@@ -72,6 +72,7 @@ IbUser::IbUser(const IbLine& line, std::size_t node, proto::ib::Port& port)
                              .ack_every = std::min(8U, line.in_flight_max),
                              .in_flight_max = line.in_flight_max,
                              .ack_delay = line.ack_delay,
+                             .acks_unasked = line.acks_unasked,
                              .backs_off = line.backs_off})
             .has_value();
     WIREPROOF_CHECK(added);

@@ -33,6 +33,7 @@ struct IbLine {
     bool credits = false;
     std::uint32_t in_flight_max = 32;
     Duration ack_delay = {};
+    bool acks_unasked = false;
     bool backs_off = false;
     proto::ib::Congestion congestion = proto::ib::Congestion::off;
 };

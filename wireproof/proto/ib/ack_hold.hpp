@@ -43,7 +43,7 @@ public:
     void executed(Instant now, Request request, Duration delay) {
         if (delay == Duration()) return;
         ++packets_;
-        if (request.ends) ++messages_;
+        if (request.ends && request.asks) ++messages_;
         if (request.asks && !request.ends) released_ = true;
         if (request.asks && late_at_ == never) late_at_ = now + delay * delays_max;
         silent_at_ = now + delay;
@@ -65,20 +65,7 @@ public:
 
     /// An ACK left.
     void left(Instant now) {
-        const bool trial = is_trial();
-        const bool waited = is_owed() && !is_full() && now >= silent_at_;
-        const bool reached = limit() > 1 && messages_ >= limit();
-        trials_.pass();
-        holds_.pass();
-        if (waited) {
-            (trial ? trials_ : holds_).begin();
-        } else if (trial) {
-            reached ? trials_.shorten() : trials_.begin();
-        } else if (reached && ++held_well_ == good_holds) {
-            held_well_ = 0;
-            holds_.shorten();
-        }
-        known_ = std::clamp(messages_, waited ? 1U : known_, known_most);
+        if (is_owed()) learn(now);
         messages_ = packets_ = 0;
         released_ = false;
         silent_at_ = late_at_ = never;
@@ -122,6 +109,22 @@ private:
     std::uint32_t limit() const {
         if (holds_.left > 0) return 0;
         return is_trial() ? 2 * known_ : known_ / 2;
+    }
+    void learn(Instant now) {
+        const bool trial = is_trial();
+        const bool waited = !is_full() && now >= silent_at_;
+        const bool reached = limit() > 1 && messages_ >= limit();
+        trials_.pass();
+        holds_.pass();
+        if (waited) {
+            (trial ? trials_ : holds_).begin();
+        } else if (trial) {
+            reached ? trials_.shorten() : trials_.begin();
+        } else if (reached && ++held_well_ == good_holds) {
+            held_well_ = 0;
+            holds_.shorten();
+        }
+        known_ = std::clamp(messages_, waited ? 1U : known_, known_most);
     }
     bool is_full() const { return messages_ >= limit() || packets_ >= packets_max; }
 

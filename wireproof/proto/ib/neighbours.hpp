@@ -27,24 +27,33 @@ public:
 
     /// The process of the peer is known to be alive, though it may be stopped. A timeout then uses
     /// up no retry.
-    void set_alive(PeerId peer, bool alive) {
-        if (alive) {
-            alive_.insert(peer);
-        } else {
-            alive_.erase(peer);
-        }
-    }
+    void set_alive(PeerId peer, bool alive) { put(peer, alive, alive_); }
     bool is_alive(PeerId peer) const { return alive_.contains(peer); }
 
+    /// The peer also acknowledges messages that ask for no acknowledgement (RC-37).
+    void set_acks_unasked(PeerId peer, bool acks) { put(peer, acks, acks_unasked_); }
+    bool acks_unasked(PeerId peer) const { return acks_unasked_.contains(peer); }
+
     void fingerprint(Fingerprint& sink) const {
-        sink.add(alive_.size());
-        for (const PeerId peer : alive_) sink.add(peer);
+        for (const auto* const peers : {&alive_, &acks_unasked_}) {
+            sink.add(peers->size());
+            for (const PeerId peer : *peers) sink.add(peer);
+        }
     }
 
 private:
+    static void put(PeerId peer, bool belongs, std::set<PeerId>& peers) {
+        if (belongs) {
+            peers.insert(peer);
+        } else {
+            peers.erase(peer);
+        }
+    }
+
     std::optional<Gid> own_;
     std::map<PeerId, Gid> gids_;
     std::set<PeerId> alive_;
+    std::set<PeerId> acks_unasked_;
 };
 
 }  // namespace wireproof::proto::ib

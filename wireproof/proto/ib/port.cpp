@@ -200,7 +200,9 @@ std::uint32_t Port::packets_under_way(std::uint32_t number) const {
     if (found == queue_pairs_.end()) return 0;
     const auto* reliable = std::get_if<RcQueuePair>(&found->second);
     if (reliable == nullptr) return 0;
-    return adapter_.windows.under_way(reliable->core().attributes().address);
+    const QueuePairCore& core = reliable->core();
+    const std::uint32_t packets = adapter_.windows.under_way(core.attributes().address);
+    return packets - std::min(packets, reliable->requester().unasked(core));
 }
 
 void Port::release_acks(std::uint32_t number) {

@@ -44,7 +44,7 @@ void ReceiveQueue::fingerprint(Fingerprint& sink) const {
 
 void QueuePairCore::complete_send(Adapter& adapter, CompletionStatus status) {
     const SendEntry& entry = sends.front();
-    if (status != CompletionStatus::success || entry.terms.signalled || config_.signal_all) {
+    if (status != CompletionStatus::success || gives_completion(entry)) {
         const bool kept =
             adapter.complete(config_.send_completions, {.id = entry.terms.id,
                                                         .status = status,

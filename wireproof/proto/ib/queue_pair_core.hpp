@@ -40,6 +40,9 @@ struct QueuePairConfig {
     /// How long the requester may be silent before the responder sends an acknowledgement that it
     /// holds (ack_hold.hpp). 0: it holds none.
     Duration ack_delay = {};
+    /// The responder also acknowledges messages that ask for no acknowledgement, within four times
+    /// `ack_delay` (lazy_ack.hpp).
+    bool acks_unasked = false;
     /// The answer timeout is this factor times its nominal length, as the specification allows: 1 …
     /// 4.
     std::uint8_t timeout_factor = 1;
@@ -135,7 +138,11 @@ public:
         headers.bth.psn = psn;
     }
 
-    /// Completes the oldest send. There is a completion if the send is signalled or failed.
+    /// Whether the success of a send gives a completion.
+    bool gives_completion(const SendEntry& entry) const {
+        return entry.terms.signalled || config_.signal_all;
+    }
+    /// Completes the oldest send. There is a completion if the send gives one or failed.
     void complete_send(Adapter& adapter, CompletionStatus status);
     void complete_receive(Adapter& adapter, Completion completion, bool solicited);
     /// Executes a request that sends no packet.

@@ -174,15 +174,24 @@ std::uint32_t RcRequester::ack_every(const QueuePairCore& core, const Adapter& a
     return controlled(core, adapter) ? std::min(every, flow_.ack_every(in_flight(core))) : every;
 }
 
+/// Whether the last packet of the message asks for an acknowledgement. If the program gets no
+/// completion, nobody waits for the answer (RC-37). A packet that is sent again always asks.
+bool RcRequester::wants_ack(const SendEntry& entry, const QueuePairCore& core,
+                            const Adapter& adapter) const {
+    return core.gives_completion(entry) || cursor_ != next_ ||
+           !adapter.neighbours.acks_unasked(core.attributes().address);
+}
+
 void RcRequester::send_message_packet(const SendEntry& entry, const PayloadPieces& payload,
                                       QueuePairCore& core, const Adapter& adapter, TxFrame& out) {
     // RC-23: the opcode follows from the place in the message, also when the packet is sent again.
     const std::uint32_t index = core.circle().steps_after(cursor_, entry.first);
     Headers headers = headers_of(entry, index, transport);
     core.address(headers, cursor_);
-    const bool asks = entry.ends_at(index) || (entry.probe && index == 0) ||
-                      backoff_.window() != Backoff::unlimited ||
-                      ++since_ack_request_ >= ack_every(core, adapter);
+    since_ack_request_ = unasked(core) + 1;
+    const bool asks = (entry.ends_at(index) && wants_ack(entry, core, adapter)) ||
+                      (entry.probe && index == 0) || backoff_.window() != Backoff::unlimited ||
+                      since_ack_request_ >= ack_every(core, adapter);
     if (asks) since_ack_request_ = 0;
     headers.bth.ack_request = asks;
     encode(headers, payload.all(), out);

@@ -5,6 +5,7 @@
 //   oldest_ ≤ cursor_ ≤ next_        unanswered ≤ to be sent next ≤ never sent
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -53,6 +54,10 @@ public:
     }
     /// Whether the next packet is not the first of its message.
     bool amid_message(const QueuePairCore& core) const;
+    /// The packets in flight that were sent since a packet asked for an acknowledgement.
+    std::uint32_t unasked(const QueuePairCore& core) const {
+        return std::min(since_ack_request_, in_flight(core));
+    }
     void fingerprint(Instant now, Fingerprint& sink) const;
 
     Psn oldest() const { return oldest_; }
@@ -73,6 +78,7 @@ private:
     bool send_oldest_again(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
     void send_message_packet(const SendEntry& entry, const PayloadPieces& payload,
                              QueuePairCore& core, const Adapter& adapter, TxFrame& out);
+    bool wants_ack(const SendEntry& entry, const QueuePairCore& core, const Adapter& adapter) const;
     std::uint32_t ack_every(const QueuePairCore& core, const Adapter& adapter) const;
     std::uint32_t in_flight(const QueuePairCore& core) const {
         return core.circle().steps_after(cursor_, oldest_);

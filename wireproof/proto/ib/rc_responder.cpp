@@ -108,8 +108,10 @@ RxVerdict RcResponder::on_message(Instant now, const Packet& packet, QueuePairCo
     // RC-14: a message counts when it ends.
     if (packet.opcode->ends()) completed_ = core.message_circle().advance(completed_, 1);
     const AckHold::Request request{packet.opcode->ends(), packet.bth().ack_request};
-    if (request.asks) owe_ack();
+    const bool acks_all = core.config().acks_unasked;
+    if (request.asks || (request.ends && acks_all)) owe_ack();
     const Duration delay = ack_delay(core);
+    if (acks_all) lazy_.executed(now, request, delay);
     const bool near = adapter.windows.is_near(core.attributes().address);
     hold_.executed(now, request, near ? Duration() : delay);
     if (request.ends) reply_.executed(now, delay);
@@ -348,6 +350,7 @@ bool RcResponder::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapt
             send_ack(newest_to_acknowledge(core.circle()), ack_syndrome(core), core, out);
             hold_.left(now);
             reply_.left(now);
+            lazy_.left();
             ++core.counters.acks_sent;
             break;
         case Answer::What::duplicate_ack:
@@ -451,6 +454,7 @@ void RcResponder::fingerprint(Instant now, Fingerprint& sink) const {
     for (std::size_t i = 0; i < answers_.size(); ++i) answers_[i].fingerprint(sink);
     hold_.fingerprint(now, sink);
     reply_.fingerprint(now, sink);
+    lazy_.fingerprint(now, sink);
     sink.add(resources_.capacity());
     sink.add(resources_.size());
     for (std::size_t i = 0; i < resources_.size(); ++i) resources_[i].fingerprint(sink);

@@ -9,6 +9,7 @@
 #include "wireproof/base/ring.hpp"
 #include "wireproof/proto/ib/ack_hold.hpp"
 #include "wireproof/proto/ib/incoming_message.hpp"
+#include "wireproof/proto/ib/lazy_ack.hpp"
 #include "wireproof/proto/ib/reply_hold.hpp"
 
 namespace wireproof::proto::ib {
@@ -27,17 +28,20 @@ public:
     void on_deadline(Instant now) {
         hold_.on_deadline(now);
         reply_.on_deadline(now);
+        lazy_.on_deadline(now);
     }
     /// An ACK that is held leaves at the next chance, because the queue pair is about to end.
     void release_acks() {
         hold_.release();
         reply_.release();
+        lazy_.release();
     }
     /// A request of this side left.
     void request_left(Instant now) { reply_.request_left(now); }
     /// The deadline of an ACK that is held.
     Instant next_deadline() const {
-        return is_ack_alone() ? earliest(hold_.deadline(), reply_.deadline()) : never;
+        if (!is_ack_alone()) return never;
+        return lazy_.is_owed() ? lazy_.deadline() : earliest(hold_.deadline(), reply_.deadline());
     }
     /// After an error, only the answer that reports the error still leaves.
     void on_error();
@@ -80,7 +84,9 @@ private:
     RxVerdict refuse(Refusal refusal, QueuePairCore& core, Adapter& adapter);
 
     void owe_ack();
-    bool is_held(Instant now) const { return hold_.holds(now) || reply_.holds(now); }
+    bool is_held(Instant now) const {
+        return lazy_.is_owed() ? lazy_.holds(now) : hold_.holds(now) || reply_.holds(now);
+    }
     bool is_ack_alone() const {
         return answers_.size() == 1 && answers_.front().what == Answer::What::ack;
     }
@@ -111,6 +117,7 @@ private:
     Ring<Answer> answers_;      // oldest first
     AckHold hold_;              // for an ACK that is the only answer
     ReplyHold reply_;           // for the same ACK
+    LazyAck lazy_;              // the same, if no packet asks for the ACK
     Ring<Resource> resources_;  // a new one replaces the oldest
     std::optional<Psn> newest_forgotten_;  // among the Reads and Atomics that are no longer kept
 };
