@@ -208,12 +208,12 @@ TEST(EndpointCounters, AWaitThatIsAboutToSleepCopiesThem) {
         [&] { nodes.first.wait([&] { return over.load(); }, std::chrono::minutes(1)); });
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     std::uint64_t seen = 0;
-    while (seen != sent && std::chrono::steady_clock::now() < end) {
+    while (seen < sent && std::chrono::steady_clock::now() < end) {
         std::this_thread::sleep_for(milliseconds(1));
         const auto all = shown();
         if (!all[0].rows.empty()) seen = value(all[0], all[0].rows[0], "sent");
     }
-    EXPECT_EQ(seen, sent);
+    EXPECT_GE(seen, sent) << "the wait may also have asked the peer, which is silent";
     over = true;
     nodes.first.wake();
     waits.join();
