@@ -394,6 +394,8 @@ void Engine::tell_events() {
 
 void Engine::leave_posting(Instant now) {
     if (gather_.any()) keeper_.wake_by(now + habit_.patience(now));
+    // The keeper rests while a thread sleeps in a poll, so that thread has to go on.
+    if ((unfinished_ || stalled_) && habit_.anyone_naps()) bell_.ring();
     keeper_.wake_by(std::exchange(stalled_, false) ? now : keepers_deadline(now, now));
 }
 

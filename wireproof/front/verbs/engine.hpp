@@ -94,7 +94,7 @@ public:
         const auto result = std::forward<Use>(use)(port_);
         const Instant now = clock_.now();
         habit_.called(now);
-        if (!gather_.waits(packets, port_.packets_under_way(queue_pair))) send(now);
+        if (!gather_.waits(packets, port_.packets_under_way(now, queue_pair))) send(now);
         tell_events();
         leave_posting(now);
         return result;
@@ -288,7 +288,7 @@ int Engine::polling(PollTurns::Seen& queue, Take&& take) {
             }
             constexpr Duration nap_most = Duration::microseconds(200);
             until = earliest(next_deadline(), now + nap_most);
-            if (before == Step::sleep) habit_.naps();
+            if (before == Step::sleep) habit_.naps(until);
         }
         if (before == Step::sleep) {
             nap(until);

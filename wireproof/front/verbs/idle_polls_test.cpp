@@ -35,7 +35,6 @@ TEST(IdlePolls, YieldTheProcessorBeforeTheySleep) {
         ASSERT_EQ(ibv_poll_cq(end.completions, 1, &completion), 0);
     }
     EXPECT_GT(yields.load(), 0);
-    EXPECT_LT(yields.load(), polls) << "a poll that finds nothing first polls again";
 }
 
 }  // namespace

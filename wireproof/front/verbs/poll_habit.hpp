@@ -62,9 +62,12 @@ public:
         distrust();
     }
 
-    /// A thread of the program is about to sleep in a poll, until a packet arrives or something is
-    /// due.
-    void naps() { nappers_.fetch_add(1); }
+    /// A thread of the program is about to sleep in a poll, until a packet arrives, but not longer
+    /// than until `end`.
+    void naps(Instant end) {
+        nap_ends_.store(std::max(end, nap_ends_.load()));
+        nappers_.fetch_add(1);
+    }
     /// The thread is awake again. It does not hold the lock.
     void awakes() { nappers_.fetch_sub(1); }
     bool anyone_naps() const { return nappers_.load() > 0; }
@@ -75,7 +78,10 @@ public:
     /// would wake with it for each packet. The keeper calls this and rest() without the lock: it
     /// may have interrupted the thread that holds the lock.
     bool keeper_rests(Instant now) const {
-        return anyone_naps() || (comes_back_ && is_polling(now));
+        // A thread that should be awake may have no processor, or a signal may have ended its
+        // sleep.
+        const bool naps = anyone_naps() && now < nap_ends_.load() + rest_least;
+        return naps || (comes_back_ && is_polling(now));
     }
     Duration rest(Instant now) const {
         const Duration alone = now - worked_at_.load(std::memory_order_relaxed);
@@ -98,6 +104,7 @@ private:
     std::atomic<Instant> worked_at_{Instant()};
     std::atomic<bool> comes_back_ = true;
     std::atomic<std::uint32_t> nappers_ = 0;
+    std::atomic<Instant> nap_ends_{Instant()};  // of all naps so far
     Instant found_at_{};
     bool found_ = false;     // the last call was a poll that found a completion
     int soon_in_a_row_ = 0;  // since a call was late, or the keeper had to work

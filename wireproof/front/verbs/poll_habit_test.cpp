@@ -124,11 +124,13 @@ TEST_F(PollHabits, TheKeeperRestsWhileAProgramPollsThatIsBelievedToGoOn) {
 
 TEST_F(PollHabits, TheKeeperRestsWhileAThreadSleepsInAPoll) {
     leave_it_to_the_keeper();
-    habit_.naps();
-    habit_.naps();
+    habit_.naps(now_ + long_time);
+    habit_.naps(now_);
     EXPECT_TRUE(habit_.keeper_rests(now_ + long_time));
     habit_.awakes();
     EXPECT_TRUE(habit_.keeper_rests(now_ + long_time));
+    const Instant too_long = now_ + long_time + PollHabit::rest_least;
+    EXPECT_FALSE(habit_.keeper_rests(too_long)) << "the thread may not run";
     habit_.awakes();
     EXPECT_FALSE(habit_.keeper_rests(now_ + long_time));
 }

@@ -3,13 +3,13 @@
 // many messages outstanding as the ACK covers. The requester can then continue to send while the
 // ACK is held. A requester that sends one message at a time gets every ACK at once.
 //
-// The responder counts the messages that arrive between two ACKs. It takes this number as the
-// number of messages that the requester has outstanding. To learn whether the requester would send
-// more, the responder sometimes waits for twice that number before it sends one ACK. Such an ACK is
-// a trial. If the requester falls silent during a trial, it waited for the ACK, and the responder
-// makes no trials for a pause. If the requester falls silent at any other time, the responder holds
-// no ACK for a pause. Each pause is twice as long as the one before. It becomes shorter again while
-// ACKs are held and the requester continues to send.
+// The responder counts the messages that ask for an ACK between two ACKs. It takes this number as
+// the number of messages that the requester has outstanding. To learn whether the requester would
+// send more, the responder sometimes waits for twice that number before it sends one ACK. Such an
+// ACK is a trial. If the requester falls silent during a trial, it waited for the ACK, and the
+// responder makes no trials for a pause. If the requester falls silent at any other time, the
+// responder holds no ACK for a pause. Each pause is twice as long as the one before. It becomes
+// shorter again while ACKs are held and the requester continues to send.
 #pragma once
 
 #include <algorithm>
@@ -128,7 +128,7 @@ private:
     }
     bool is_full() const { return messages_ >= limit() || packets_ >= packets_max; }
 
-    std::uint32_t messages_ = 0;  // messages that ended since the last ACK left
+    std::uint32_t messages_ = 0;  // messages that asked for an ACK since the last ACK left
     std::uint32_t packets_ = 0;   // packets of requests since the last ACK left
     bool released_ = false;
     Instant silent_at_ = never;    // when the requester counts as silent; each packet moves it

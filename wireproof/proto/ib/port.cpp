@@ -195,13 +195,14 @@ Unanswered Port::unanswered(std::uint32_t number) const {
     return reliable == nullptr ? Unanswered() : reliable->requester().unanswered();
 }
 
-std::uint32_t Port::packets_under_way(std::uint32_t number) const {
+std::uint32_t Port::packets_under_way(Instant now, std::uint32_t number) const {
     const auto found = queue_pairs_.find(number);
     if (found == queue_pairs_.end()) return 0;
     const auto* reliable = std::get_if<RcQueuePair>(&found->second);
     if (reliable == nullptr) return 0;
     const QueuePairCore& core = reliable->core();
     const std::uint32_t packets = adapter_.windows.under_way(core.attributes().address);
+    if (!reliable->responder().awaits_request(now)) return packets;
     return packets - std::min(packets, reliable->requester().unasked(core));
 }
 

@@ -123,10 +123,10 @@ public:
     /// The oldest packet of an RC queue pair, if it was sent again and has no answer.
     Unanswered unanswered(std::uint32_t number) const;
 
-    /// The RC packets in flight with the peer of this queue pair, over all queue pairs, without
-    /// those of this queue pair that wait for no answer. 0 if it is not an RC queue pair, or if the
-    /// peer is near.
-    std::uint32_t packets_under_way(std::uint32_t number) const;
+    /// The RC packets in flight with the peer of this queue pair, over all queue pairs. While the
+    /// peer waits for the program's answer, the packets of this queue pair that ask for no
+    /// acknowledgement do not count. 0 if it is not an RC queue pair, or if the peer is near.
+    std::uint32_t packets_under_way(Instant now, std::uint32_t number) const;
 
     // Engine. Queue pairs ignore the lives of peers: a queue pair whose peer is silent uses up its
     // retries.

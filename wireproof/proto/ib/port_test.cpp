@@ -85,15 +85,15 @@ TEST(Port, CountsTheUnansweredPacketsOfAFarPeer) {
     Pair pair({.transport = Transport::rc, .peer_window = {.start = 20}});
     Port& port = pair.a.port;
     const std::uint32_t number = pair.a.number;
-    EXPECT_EQ(port.packets_under_way(number), 0U);
+    EXPECT_EQ(port.packets_under_way(Instant(), number), 0U);
     for (int i = 0; i < 3; ++i) {
         ASSERT_EQ(pair.a.post({}, pair.a.piece(0, 8)), PostStatus::accepted);
     }
     EXPECT_EQ(pair.a.leaving(pair.now).size(), 3U);
-    EXPECT_EQ(port.packets_under_way(number), 3U);
-    EXPECT_EQ(port.packets_under_way(number + 1), 0U) << "it does not exist";
+    EXPECT_EQ(port.packets_under_way(Instant(), number), 3U);
+    EXPECT_EQ(port.packets_under_way(Instant(), number + 1), 0U) << "it does not exist";
     port.set_near(port.queue_pair(number)->attributes().address, true);
-    EXPECT_EQ(port.packets_under_way(number), 0U);
+    EXPECT_EQ(port.packets_under_way(Instant(), number), 0U);
 }
 
 TEST(Port, GivesNoPacketOfAConnectionToACallerThatAsksForDatagrams) {

@@ -40,8 +40,7 @@ struct QueuePairConfig {
     /// How long the requester may be silent before the responder sends an acknowledgement that it
     /// holds (ack_hold.hpp). 0: it holds none.
     Duration ack_delay = {};
-    /// The responder also acknowledges messages that ask for no acknowledgement, within four times
-    /// `ack_delay` (lazy_ack.hpp).
+    /// The responder also acknowledges messages that ask for no acknowledgement (RC-37).
     bool acks_unasked = false;
     /// The answer timeout is this factor times its nominal length, as the specification allows: 1 …
     /// 4.

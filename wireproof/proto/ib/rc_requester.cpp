@@ -174,12 +174,15 @@ std::uint32_t RcRequester::ack_every(const QueuePairCore& core, const Adapter& a
     return controlled(core, adapter) ? std::min(every, flow_.ack_every(in_flight(core))) : every;
 }
 
-/// Whether the last packet of the message asks for an acknowledgement. If the program gets no
-/// completion, nobody waits for the answer (RC-37). A packet that is sent again always asks.
+/// Whether the last packet of the message asks for an acknowledgement (RC-37). It does so if the
+/// program gets a completion, if the packet is sent again, and if the answer is needed to measure
+/// the path or to make room in the window of the peer.
 bool RcRequester::wants_ack(const SendEntry& entry, const QueuePairCore& core,
                             const Adapter& adapter) const {
-    return core.gives_completion(entry) || cursor_ != next_ ||
-           !adapter.neighbours.acks_unasked(core.attributes().address);
+    const PeerId peer = core.attributes().address;
+    if (!adapter.neighbours.acks_unasked(peer) || core.gives_completion(entry)) return true;
+    if (cursor_ != next_ || controlled(core, adapter)) return true;
+    return adapter.windows.room(peer) < adapter.windows.packets(peer) / 2;
 }
 
 void RcRequester::send_message_packet(const SendEntry& entry, const PayloadPieces& payload,

@@ -18,7 +18,7 @@ constexpr std::uint32_t duplicates_owed_max = 1024;
 /// How long an ACK may be held, while the requester continues or for the program's answer. A
 /// requester that obeys credits waits for the credits in the ACK, so its ACKs are not held. The
 /// responder does not know the answer timeout of the peer and assumes that it equals its own. Even
-/// an ACK that is held for the longest time leaves within a quarter of this timeout.
+/// an ACK that is held for the longest time leaves within a third of this timeout.
 Duration ack_delay(const QueuePairCore& core) {
     const Duration wanted = core.config().ack_delay;
     const std::uint8_t code = core.attributes().timeout;
@@ -111,9 +111,11 @@ RxVerdict RcResponder::on_message(Instant now, const Packet& packet, QueuePairCo
     const bool acks_all = core.config().acks_unasked;
     if (request.asks || (request.ends && acks_all)) owe_ack();
     const Duration delay = ack_delay(core);
+    const bool was_owed = lazy_.is_owed();
     if (acks_all) lazy_.executed(now, request, delay);
     const bool near = adapter.windows.is_near(core.attributes().address);
     hold_.executed(now, request, near ? Duration() : delay);
+    if (was_owed && request.asks) hold_.release();
     if (request.ends) reply_.executed(now, delay);
     return RxVerdict::accepted;
 }

@@ -37,7 +37,12 @@ public:
         lazy_.release();
     }
     /// A request of this side left.
-    void request_left(Instant now) { reply_.request_left(now); }
+    void request_left(Instant now) {
+        reply_.request_left(now);
+        lazy_.request_left();
+    }
+    /// The program usually answers a message in time, and has not answered this one.
+    bool awaits_request(Instant now) const { return reply_.holds(now); }
     /// The deadline of an ACK that is held.
     Instant next_deadline() const {
         if (!is_ack_alone()) return never;
