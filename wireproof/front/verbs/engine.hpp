@@ -256,7 +256,7 @@ private:
 template <class Take>
 int Engine::polling(PollTurns::Seen& queue, Take&& take) {
     using Step = host::WaitSteps::Step;
-    for (Step before = Step::poll;;) {
+    for (Step step = Step::poll;;) {  // the last one, and then the next one
         Instant until;
         {
             std::unique_lock guard(lock_, std::try_to_lock);
@@ -264,13 +264,13 @@ int Engine::polling(PollTurns::Seen& queue, Take&& take) {
             if (!first) wait_for(guard);
             // Posted work waits for a turn.
             const bool covered =
-                first && before == Step::poll && !gather_.any() && turns_.covers(queue);
+                first && step == Step::poll && !gather_.any() && turns_.covers(queue);
             int taken = covered ? take(port_) : 0;
             if (covered && taken == 0) return 0;
             const Instant now = clock_.now();
             habit_.polled(now);
-            if (before == Step::yield) steps_.back(now);
-            if (before == Step::sleep) peers_.woke();
+            if (step == Step::yield) steps_.back(now);
+            if (step == Step::sleep) peers_.woke();
             bool moved = false;
             if (!covered) {
                 if (first) {
@@ -280,17 +280,17 @@ int Engine::polling(PollTurns::Seen& queue, Take&& take) {
                 taken = take(port_);
             }
             if (moved || taken != 0) steps_.heard(now);
-            const bool waits = taken == 0 && before == Step::poll && !moved && !unfinished_;
-            before = waits ? next_step(now) : Step::poll;
-            if (before == Step::poll) {
+            const bool waits = taken == 0 && step == Step::poll && !moved && !unfinished_;
+            step = waits ? next_step(now) : Step::poll;
+            if (step == Step::poll) {
                 leave_polling(now, taken != 0);
                 return taken;
             }
             constexpr Duration nap_most = Duration::microseconds(200);
             until = earliest(next_deadline(), now + nap_most);
-            if (before == Step::sleep) habit_.naps(until);
+            if (step == Step::sleep) habit_.naps(until);
         }
-        if (before == Step::sleep) {
+        if (step == Step::sleep) {
             nap(until);
         } else {
             host::yield_processor();
