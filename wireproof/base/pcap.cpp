@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "wireproof/base/pcapng_blocks.hpp"
+
 namespace wireproof {
 namespace {
 
@@ -13,13 +15,9 @@ constexpr std::uint32_t pcap_microseconds = 0xA1B2C3D4;
 constexpr std::uint32_t pcap_nanoseconds = 0xA1B23C4D;
 constexpr std::uint32_t pcap_modified =
     0xA1B2CD34;  // microseconds; written by old patches of libpcap
-constexpr std::uint32_t section_header = 0x0A0D0D0A;  // the same in both byte orders
-constexpr std::uint32_t byte_order_magic = 0x1A2B3C4D;
 
-constexpr std::uint32_t interface_description = 1;
 constexpr std::uint32_t obsolete_packet_block = 2;
 constexpr std::uint32_t simple_packet_block = 3;
-constexpr std::uint32_t enhanced_packet_block = 6;
 
 constexpr std::size_t pcap_header = 24;
 constexpr std::size_t record_header = 16;
@@ -73,7 +71,7 @@ Next CaptureReader::next() {
 Expected<void> CaptureReader::read_file_header() {
     const auto magic = peek(4);
     const std::uint32_t word = magic ? load_le<std::uint32_t>(magic->first<4>()) : 0;
-    if (word == section_header) {
+    if (word == pcapng::section_header) {
         format_ = Format::pcapng;
         return {};
     }
@@ -130,10 +128,10 @@ Next CaptureReader::next_in_blocks() {
         const auto block = read_block();
         if (!block) return tl::unexpected(block.error());
         switch (block->type) {
-            case enhanced_packet_block: return some(enhanced_packet(block->body));
+            case pcapng::enhanced_packet: return some(enhanced_packet(block->body));
             case obsolete_packet_block: return some(obsolete_packet(block->body));
             case simple_packet_block: return some(simple_packet(block->body));
-            case interface_description:
+            case pcapng::interface_description:
                 if (const auto added = add_interface(block->body); !added) {
                     return tl::unexpected(added.error());
                 }
@@ -149,7 +147,7 @@ Next CaptureReader::next_in_blocks() {
 Expected<CaptureReader::Block> CaptureReader::read_block() {
     const auto head = peek(block_frame);
     if (!head) return cut("a block", block_frame);
-    if (load_le<std::uint32_t>(head->first<4>()) == section_header) {
+    if (load_le<std::uint32_t>(head->first<4>()) == pcapng::section_header) {
         if (const auto begun = begin_section(*head); !begun) return tl::unexpected(begun.error());
     }
     const std::uint32_t type = word_32(*head, 0);
@@ -169,10 +167,10 @@ Expected<CaptureReader::Block> CaptureReader::read_block() {
 // Each section may have another byte order, and interfaces count from 0 again.
 Expected<void> CaptureReader::begin_section(ConstBytes first) {
     const auto magic = load_le<std::uint32_t>(first.subspan(8).first<4>());
-    if (magic != byte_order_magic && swapped(magic) != byte_order_magic) {
+    if (magic != pcapng::byte_order_magic && swapped(magic) != pcapng::byte_order_magic) {
         return wrong("a section does not say its byte order; the file is damaged");
     }
-    big_endian_ = magic != byte_order_magic;
+    big_endian_ = magic != pcapng::byte_order_magic;
     interfaces_.clear();
     return {};
 }

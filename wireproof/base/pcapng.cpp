@@ -1,15 +1,10 @@
 #include "wireproof/base/pcapng.hpp"
 
 #include "wireproof/base/check.hpp"
+#include "wireproof/base/pcapng_blocks.hpp"
 
 namespace wireproof {
 namespace {
-
-constexpr std::uint32_t section_header = 0x0A0D0D0A;
-constexpr std::uint32_t interface_description = 1;
-constexpr std::uint32_t enhanced_packet = 6;
-
-constexpr std::uint32_t byte_order_magic = 0x1A2B3C4D;
 
 constexpr std::uint16_t opt_end = 0;
 constexpr std::uint16_t opt_comment = 1;
@@ -23,8 +18,8 @@ constexpr std::size_t option_max = 0xFFFF;
 }  // namespace
 
 PcapngFile::PcapngFile(std::string_view application) {
-    begin(section_header);
-    put(byte_order_magic, 4);
+    begin(pcapng::section_header);
+    put(pcapng::byte_order_magic, 4);
     put(1, 2);  // version 1.0
     put(0, 2);
     put(~std::uint64_t{0}, 8);  // the section's length: unknown
@@ -34,7 +29,7 @@ PcapngFile::PcapngFile(std::string_view application) {
 }
 
 std::uint32_t PcapngFile::add_interface(std::string_view name, std::uint16_t link_type) {
-    begin(interface_description);
+    begin(pcapng::interface_description);
     put(link_type, 2);
     put(0, 2);
     put(0, 4);  // no limit: packets are complete
@@ -47,7 +42,7 @@ std::uint32_t PcapngFile::add_interface(std::string_view name, std::uint16_t lin
 
 void PcapngFile::add(const Packet& packet) {
     WIREPROOF_CHECK(packet.interface < interfaces_);
-    begin(enhanced_packet);
+    begin(pcapng::enhanced_packet);
     put(packet.interface, 4);
     put(packet.nanoseconds >> 32, 4);
     put(packet.nanoseconds & 0xFFFFFFFF, 4);

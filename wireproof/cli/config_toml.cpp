@@ -8,16 +8,13 @@
 #include <charconv>
 #include <string_view>
 
+#include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 
 namespace wireproof::cli {
 namespace {
 
-using Json = nlohmann::json;
-
-bool all_digits(std::string_view text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-}
+using Values = nlohmann::json;
 
 /// Whether TOML reads the text as the same number: its numbers have digits on both sides of the
 /// point, no leading zeros, and whole ones are less than 2^63.
@@ -39,8 +36,8 @@ bool is_toml_number(std::string_view text) {
 }
 
 /// A string of JSON is one of TOML, but TOML also writes the character 127 as an escape.
-std::string quoted(const std::string& text, Json::error_handler_t at_bad_bytes) {
-    std::string all = Json(text).dump(-1, ' ', false, at_bad_bytes);
+std::string quoted(const std::string& text, Values::error_handler_t at_bad_bytes) {
+    std::string all = Values(text).dump(-1, ' ', false, at_bad_bytes);
     for (std::size_t at = 0; (at = all.find('\x7f', at)) != all.npos;) {
         all.replace(at, 1, "\\u007F");
     }
@@ -53,15 +50,15 @@ std::string toml_value(const OptionText& option, const std::string& text) {
         std::find(of_numbers.begin(), of_numbers.end(), option.value) != of_numbers.end();
     if (option.is_flag() || (wants_number && is_toml_number(text))) return text;
     try {
-        return quoted(text, Json::error_handler_t::strict);
-    } catch (const Json::exception&) {
+        return quoted(text, Values::error_handler_t::strict);
+    } catch (const Values::exception&) {
         refuse_usage(fmt::format("--{}: its value is not UTF-8, and TOML takes no other text",
                                  option.key()));
     }
 }
 
 std::string in_comment(const std::string& text) {
-    const std::string safe = quoted(text, Json::error_handler_t::replace);
+    const std::string safe = quoted(text, Values::error_handler_t::replace);
     return safe.substr(1, safe.size() - 2);
 }
 

@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr auto inspect_schema = "wireproof.inspect/1";
 
-constexpr auto explanation =
+constexpr auto inspect_footer =
     R"(Reads a capture (pcap or pcapng, plain or compressed by gzip), decodes every
 RoCEv2 packet in it, checks its ICRC, and tells what happened to the
 connections. FILE may be a pipe, or - for standard input. docs/inspect.md tells
@@ -268,7 +268,7 @@ void add_inspect(CLI::App& app, Run& run) {
         verb->add_flag("--events", inspect->events_only, "print what happened, not every packet"),
         [inspect] { return !inspect->json; }, "text: --json has the events and no packets");
     verb->add_flag("--json", inspect->json, "print one JSON object (schema wireproof.inspect/1)");
-    verb->footer(explanation);
+    verb->footer(inspect_footer);
     verb->callback([inspect, rules, verb, &run] {
         rules->check(*verb);
         run = [inspect] { return inspect->run(); };

@@ -7,12 +7,12 @@
 #include <limits>
 
 namespace wireproof::cli {
-namespace {
 
-// Accepts digits only: from_chars alone would accept a minus sign.
 bool all_digits(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
+
+namespace {
 
 std::optional<std::uint64_t> times_ten(std::uint64_t value) {
     if (value > std::numeric_limits<std::uint64_t>::max() / 10) return std::nullopt;

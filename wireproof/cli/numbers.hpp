@@ -11,6 +11,9 @@ class Option;
 
 namespace wireproof::cli {
 
+/// Whether the text has digits only, at least one. from_chars alone would accept a minus sign.
+bool all_digits(std::string_view text);
+
 /// A whole number below 2^64 in decimal: "1500", or with an exponent "1e15" or "2.5e3". The result
 /// is empty for all other texts, also for a sign or a fraction.
 std::optional<std::uint64_t> parse_whole(std::string_view text);

@@ -35,7 +35,7 @@ using lab::SearchVerdict;
 
 constexpr auto search_schema = "wireproof.search/1";
 
-constexpr auto explanation =
+constexpr auto search_footer =
     R"(Looks at every state that two engines as shipped and the frames between them can
 get into: is a message ever lost, repeated or out of order, and can every state
 still finish once faults stop? docs/search.md tells how to read the answer.
@@ -445,7 +445,7 @@ void add_search(CLI::App& app, Run& run) {
     search->rules_of_options.applies(out, is_alone, "a single search, not --tasks");
     search->timing.add(*verb);
     verb->add_flag("--json", search->json, "print one JSON object (schema wireproof.search/1)");
-    verb->footer(explanation);
+    verb->footer(search_footer);
     verb->callback([search, verb, &run] {
         search->check(*verb);
         run = [search] { return search->run(); };

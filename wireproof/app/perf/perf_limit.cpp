@@ -22,7 +22,7 @@ namespace {
 
 using Word = std::atomic_ref<std::uint64_t>;
 
-constexpr std::size_t line = 64;
+constexpr std::size_t cache_line = 64;
 constexpr std::uint64_t stop_word = ~std::uint64_t{0};
 constexpr std::uint64_t patience = std::uint64_t{10'000'000'000};  // ticks: some seconds
 
@@ -37,12 +37,12 @@ Word word_at(std::byte* at) {
 }
 
 std::size_t lines_of(std::size_t size) {
-    return (sizeof(std::uint64_t) + size + line - 1) / line;
+    return (sizeof(std::uint64_t) + size + cache_line - 1) / cache_line;
 }
 
 std::size_t ring_slots(const SharedArena& arena, std::size_t size) {
     std::size_t slots = ring_slots_max;
-    while (slots > 4 && places_at + slots * lines_of(size) * line > arena.size()) slots /= 2;
+    while (slots > 4 && places_at + slots * lines_of(size) * cache_line > arena.size()) slots /= 2;
     return slots;
 }
 
@@ -111,8 +111,8 @@ LimitServer::LimitServer(LimitKind kind, const LimitShape& shape, SharedArena* a
       arena_(arena) {
     if (kind == LimitKind::cache_lines || kind == LimitKind::ring) {
         const std::size_t used = kind == LimitKind::ring
-                                     ? ring_slots(*arena, size_) * lines_of(size_) * line
-                                     : (lines_of(size_) + lines_of(back_)) * line;
+                                     ? ring_slots(*arena, size_) * lines_of(size_) * cache_line
+                                     : (lines_of(size_) + lines_of(back_)) * cache_line;
         std::memset(arena->data(), 0, places_at + used);
     }
     if (kind != LimitKind::datagrams && kind != LimitKind::segments) return;
@@ -142,7 +142,7 @@ void LimitServer::run() {
 
 void LimitServer::answer_lines() {
     std::byte* const there = arena_->data() + places_at;
-    std::byte* const back = there + lines_of(size_) * line;
+    std::byte* const back = there + lines_of(size_) * cache_line;
     std::vector<std::byte> message(std::max(size_, back_));
     std::uint64_t last = host::ticks();
     for (std::uint64_t expected = 1;;) {
@@ -163,7 +163,7 @@ void LimitServer::answer_lines() {
 // The first word of each slot is the round in which the slot was filled.
 void LimitServer::drain_ring() {
     const std::size_t slots = ring_slots(*arena_, size_);
-    const std::size_t stride = lines_of(size_) * line;
+    const std::size_t stride = lines_of(size_) * cache_line;
     std::byte* const first = arena_->data() + places_at;
     const Word head = word_at(arena_->data() + head_at);
     std::uint64_t last = host::ticks();
@@ -183,7 +183,7 @@ void LimitServer::drain_ring() {
             last = host::ticks();
         }
     }
-    word_at(arena_->data() + line).store(sum, std::memory_order_relaxed);
+    word_at(arena_->data() + cache_line).store(sum, std::memory_order_relaxed);
 }
 
 void LimitServer::answer_datagrams() {
@@ -243,7 +243,7 @@ PerfSlice LimitClient::measure() {
 
 PerfSlice LimitClient::ask_lines() {
     std::byte* const there = arena->data() + places_at;
-    std::byte* const here = there + lines_of(size) * line;
+    std::byte* const here = there + lines_of(size) * cache_line;
     std::vector<std::byte> message(std::max(size, back), std::byte{7});
     PerfSlice slice;
     const std::uint64_t begin = host::ticks();
@@ -267,7 +267,7 @@ PerfSlice LimitClient::ask_lines() {
 
 PerfSlice LimitClient::fill_ring() {
     const std::size_t slots = ring_slots(*arena, size);
-    const std::size_t stride = lines_of(size) * line;
+    const std::size_t stride = lines_of(size) * cache_line;
     std::byte* const first = arena->data() + places_at;
     const Word head = word_at(arena->data() + head_at);
     std::vector<std::byte> message(size, std::byte{7});
@@ -405,7 +405,7 @@ PerfSlice LimitClient::send_segments() {
 
 PerfSlice LimitClient::pass_through() {
     constexpr std::size_t slots = 256;
-    const std::size_t stride = lines_of(size) * line;
+    const std::size_t stride = lines_of(size) * cache_line;
     std::vector<std::byte> ring(slots * stride);
     std::vector<std::byte> message(size, std::byte{7});
     std::vector<std::byte> out(size);

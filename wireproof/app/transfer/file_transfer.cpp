@@ -27,9 +27,6 @@ constexpr std::uint32_t slots_max = 8;
 constexpr std::uint64_t base_address = 0x10000;
 constexpr std::uint64_t size_max = std::uint64_t{1} << 62;  // so that sums do not overflow
 
-// How long a side that is done or has failed waits until the other side knows.
-constexpr Duration linger = Duration::milliseconds(1'000);
-
 // Packs 32-bit words as active messages carry them.
 class Packer {
 public:

@@ -27,6 +27,9 @@
 
 namespace wireproof::cli {
 
+/// How long a side of a transfer that is done or has failed waits until the other side knows.
+inline constexpr Duration linger = Duration::milliseconds(1'000);
+
 /// The end of a transfer, as one side sees it.
 struct TransferEnd {
     bool verified = false;

@@ -12,10 +12,11 @@ namespace wireproof::cli {
 namespace {
 
 // 0 is the keep-alive of the session; it has no content.
-enum class What : std::uint8_t { begin = 1, ready, mark, end, verdict, bye, failed };
+enum class QueuePairWord : std::uint8_t { begin = 1, ready, mark, end, verdict, bye, failed };
 
 constexpr std::size_t digest_size = std::tuple_size_v<Sha256>;
-constexpr std::uint64_t size_max = std::uint64_t{1} << 44;  // the numbers of pieces have 32 bits
+constexpr std::uint64_t queue_pair_size_max = std::uint64_t{1}
+                                              << 44;  // the numbers of pieces have 32 bits
 constexpr std::size_t text_max = 200;
 
 // For unreliable pieces: a mark follows every two pieces, and at most three marks may be
@@ -25,10 +26,7 @@ constexpr std::size_t marks_max = 3;
 
 // For pieces that END overtook: longer than any wire here delays a frame.
 constexpr Duration overtaken = Duration::milliseconds(20);
-// How long a side that is done or has failed waits until the other side knows.
-constexpr Duration linger = Duration::milliseconds(1'000);
-
-void send(IbSession& session, What what, ConstBytes body = {}) {
+void send(IbSession& session, QueuePairWord what, ConstBytes body = {}) {
     std::vector<std::byte> message;
     message.reserve(1 + body.size());
     message.push_back(static_cast<std::byte>(what));
@@ -38,7 +36,7 @@ void send(IbSession& session, What what, ConstBytes body = {}) {
 
 void send_failed(IbSession& session, const std::string& why) {
     const std::string text = shortened(one_line(why), text_max);
-    send(session, What::failed, std::as_bytes(std::span(text)));
+    send(session, QueuePairWord::failed, std::as_bytes(std::span(text)));
 }
 
 Sha256 digest_of(ConstBytes bytes) {
@@ -70,10 +68,10 @@ std::uint64_t IbFileSender::bytes_taken() const {
 
 void IbFileSender::on_control(ConstBytes message) {
     const ConstBytes body = message.subspan(1);
-    switch (static_cast<What>(message[0])) {
-        case What::ready: ready_ = true; return;
-        case What::verdict: return on_verdict(body);
-        case What::failed: return end_with({false, "the receiver: " + printable(body)});
+    switch (static_cast<QueuePairWord>(message[0])) {
+        case QueuePairWord::ready: ready_ = true; return;
+        case QueuePairWord::verdict: return on_verdict(body);
+        case QueuePairWord::failed: return end_with({false, "the receiver: " + printable(body)});
         default: return;
     }
 }
@@ -133,7 +131,7 @@ void IbFileSender::send_pieces() {
         if (!slot || !send_piece(*slot)) return;
         ++next_;
         if (terms_.reliable || terms_.rate > 0 || next_ % pieces_per_mark != 0) continue;
-        send(session_, What::mark);
+        send(session_, QueuePairWord::mark);
         marks_.push_back(session_.control_queued());
     }
     // Reliable pieces must have arrived before END leaves; unreliable ones must have left.
@@ -141,7 +139,7 @@ void IbFileSender::send_pieces() {
     asked_ = true;
     std::array<std::byte, 8> count;
     store_le<std::uint64_t>(count, next_);
-    send(session_, What::end, count);
+    send(session_, QueuePairWord::end, count);
 }
 
 void IbFileSender::step(Instant now) {
@@ -152,7 +150,7 @@ void IbFileSender::step(Instant now) {
             begun_ = true;
             std::array<std::byte, 8> size;
             store_le<std::uint64_t>(size, file_.size());
-            send(session_, What::begin, size);
+            send(session_, QueuePairWord::begin, size);
         }
         // The time starts with the first contact: the wait for a receiver does not count.
         if (!connected_) started_ = now;
@@ -162,7 +160,7 @@ void IbFileSender::step(Instant now) {
     if (!end_ || finished_) return;
     finished_ = now;
     pace_at_ = never;
-    if (session_.failure().empty()) send(session_, What::bye);
+    if (session_.failure().empty()) send(session_, QueuePairWord::bye);
 }
 
 bool IbFileSender::may_leave(Instant now) const {
@@ -178,15 +176,15 @@ IbFileReceiver::IbFileReceiver(IbSession& session, OutputFile& file, const IbTra
 
 void IbFileReceiver::on_control(ConstBytes message) {
     const ConstBytes body = message.subspan(1);
-    switch (static_cast<What>(message[0])) {
-        case What::begin: return begin(body);
-        case What::end:
+    switch (static_cast<QueuePairWord>(message[0])) {
+        case QueuePairWord::begin: return begin(body);
+        case QueuePairWord::end:
             if (!begun_ || end_ || compare_at_ != never || body.size() != 8) return;
             total_ = load_le<std::uint64_t>(body.first<8>());
             compare_at_ = delivered_ == total_ ? now_ : now_ + overtaken;
             return;
-        case What::bye: parted_ = true; return;
-        case What::failed:
+        case QueuePairWord::bye: parted_ = true; return;
+        case QueuePairWord::failed:
             if (!end_) end_ = TransferEnd{false, "the sender: " + printable(body)};
             parted_ = true;
             return;
@@ -204,13 +202,13 @@ void IbFileReceiver::begin(ConstBytes body) {
     begun_ = true;
     started_ = now_;
     size_ = load_le<std::uint64_t>(body.first<8>());
-    if (size_ > size_max) return fail("the file is longer than pieces can be numbered");
+    if (size_ > queue_pair_size_max) return fail("the file is longer than pieces can be numbered");
     try {
         file_.reserve(size_);
     } catch (const Failure& failure) {
         return fail(failure.what());
     }
-    send(session_, What::ready);
+    send(session_, QueuePairWord::ready);
 }
 
 // The number of a piece gives its place in the file, so it must be right. Reliable pieces arrive in
@@ -253,7 +251,7 @@ void IbFileReceiver::compare() {
     verdict[0] = static_cast<std::byte>(intact_ ? 1 : 0);
     store_le<std::uint64_t>(std::span(verdict).subspan<1, 8>(), delivered_);
     store_le<std::uint64_t>(std::span(verdict).subspan<9, 8>(), written_);
-    send(session_, What::verdict, verdict);
+    send(session_, QueuePairWord::verdict, verdict);
     end_ = TransferEnd{intact_, intact_ ? "" : "a message arrived that is not as it was sent"};
 }
 

@@ -13,16 +13,13 @@
 namespace wireproof::cli {
 namespace {
 
-enum class What : std::uint8_t { begin = 1, ready, piece, end, verdict, bye, failed };
+enum class LinkWord : std::uint8_t { begin = 1, ready, piece, end, verdict, bye, failed };
 
-constexpr std::size_t piece_max = std::size_t{64} * 1024;
-constexpr std::uint64_t size_max = std::uint64_t{1} << 62;
-constexpr std::size_t text_max = 400;
+constexpr std::size_t link_piece_max = std::size_t{64} * 1024;
+constexpr std::uint64_t link_size_max = std::uint64_t{1} << 62;
+constexpr std::size_t link_text_max = 400;
 
-// How long a side that is done or has failed waits until the other side knows.
-constexpr Duration linger = Duration::milliseconds(1'000);
-
-void send(link::Node& node, What what, ConstBytes body = {}) {
+void send(link::Node& node, LinkWord what, ConstBytes body = {}) {
     std::vector<std::byte> message;
     message.reserve(1 + body.size());
     message.push_back(static_cast<std::byte>(what));
@@ -31,8 +28,8 @@ void send(link::Node& node, What what, ConstBytes body = {}) {
 }
 
 void send_failed(link::Node& node, const std::string& why) {
-    const std::string text = shortened(one_line(why), text_max);
-    send(node, What::failed, std::as_bytes(std::span(text)));
+    const std::string text = shortened(one_line(why), link_text_max);
+    send(node, LinkWord::failed, std::as_bytes(std::span(text)));
 }
 
 // The bytes around a frame that travels alone: IP, UDP and the header of the sequenced wire.
@@ -61,14 +58,14 @@ LinkFileSender::LinkFileSender(link::Node& node, const InputFile& file) : node_(
 void LinkFileSender::on_message(ConstBytes message) {
     if (message.empty()) return;
     const ConstBytes body = message.subspan(1);
-    switch (static_cast<What>(message[0])) {
-        case What::ready: ready_ = true; return;
-        case What::verdict: {
+    switch (static_cast<LinkWord>(message[0])) {
+        case LinkWord::ready: ready_ = true; return;
+        case LinkWord::verdict: {
             const bool verified = body.size() == 1 && body[0] == std::byte{1};
             return end_with({verified, verified ? "" : "the SHA-256 of what arrived is another"});
         }
-        case What::bye: parted_ = true; return;
-        case What::failed: return end_with({false, "the receiver: " + printable(body)});
+        case LinkWord::bye: parted_ = true; return;
+        case LinkWord::failed: return end_with({false, "the receiver: " + printable(body)});
         default: return;
     }
 }
@@ -85,25 +82,25 @@ void LinkFileSender::fail(const std::string& why) {
 // BEGIN and READY are also messages. The receiver has the bytes of the messages after them.
 std::uint64_t LinkFileSender::bytes_taken() const {
     const std::uint64_t messages = node_.messages_delivered();
-    return messages < 2 ? 0 : std::min<std::uint64_t>((messages - 1) * piece_max, sent_);
+    return messages < 2 ? 0 : std::min<std::uint64_t>((messages - 1) * link_piece_max, sent_);
 }
 
 void LinkFileSender::send_pieces() {
     while (sent_ < file_.size() && node_.has_room()) {
-        piece_.resize(
-            static_cast<std::size_t>(std::min<std::uint64_t>(piece_max, file_.size() - sent_)));
+        piece_.resize(static_cast<std::size_t>(
+            std::min<std::uint64_t>(link_piece_max, file_.size() - sent_)));
         try {
             file_.read(sent_, piece_);
         } catch (const Failure& failure) {
             return fail(failure.what());
         }
         digest_.add(piece_);
-        send(node_, What::piece, piece_);
+        send(node_, LinkWord::piece, piece_);
         sent_ += piece_.size();
     }
     if (sent_ < file_.size() || asked_) return;
     asked_ = true;
-    send(node_, What::end, digest_.finish());
+    send(node_, LinkWord::end, digest_.finish());
 }
 
 void LinkFileSender::step(Instant now) {
@@ -113,7 +110,7 @@ void LinkFileSender::step(Instant now) {
             begun_ = true;
             std::array<std::byte, 8> size;
             store_le<std::uint64_t>(size, file_.size());
-            send(node_, What::begin, size);
+            send(node_, LinkWord::begin, size);
         }
         // The time starts with the first contact: the wait for a receiver does not count.
         if (!connected_) started_ = now;
@@ -122,7 +119,7 @@ void LinkFileSender::step(Instant now) {
     }
     if (!end_ || finished_) return;
     finished_ = now;
-    if (end_->verified) send(node_, What::bye);
+    if (end_->verified) send(node_, LinkWord::bye);
 }
 
 bool LinkFileSender::may_leave(Instant now) const {
@@ -145,12 +142,12 @@ LinkFileReceiver::LinkFileReceiver(link::Node& node, OutputFile& file) : node_(n
 void LinkFileReceiver::on_message(ConstBytes message) {
     if (message.empty()) return;
     const ConstBytes body = message.subspan(1);
-    switch (static_cast<What>(message[0])) {
-        case What::begin: return begin(body);
-        case What::piece: return take(body);
-        case What::end: return compare(body);
-        case What::bye: parted_ = true; return send(node_, What::bye);
-        case What::failed:
+    switch (static_cast<LinkWord>(message[0])) {
+        case LinkWord::begin: return begin(body);
+        case LinkWord::piece: return take(body);
+        case LinkWord::end: return compare(body);
+        case LinkWord::bye: parted_ = true; return send(node_, LinkWord::bye);
+        case LinkWord::failed:
             if (!end_) end_ = TransferEnd{false, "the sender: " + printable(body)};
             parted_ = true;
             return;
@@ -168,13 +165,13 @@ void LinkFileReceiver::begin(ConstBytes body) {
     begun_ = true;
     started_ = now_;
     size_ = load_le<std::uint64_t>(body.first<8>());
-    if (size_ > size_max) return fail("no file is as long as the sender says");
+    if (size_ > link_size_max) return fail("no file is as long as the sender says");
     try {
         file_.reserve(size_);
     } catch (const Failure& failure) {
         return fail(failure.what());
     }
-    send(node_, What::ready);
+    send(node_, LinkWord::ready);
 }
 
 void LinkFileReceiver::take(ConstBytes piece) {
@@ -201,7 +198,7 @@ void LinkFileReceiver::compare(ConstBytes sha256) {
             return fail(failure.what());
         }
     }
-    send(node_, What::verdict, std::array{static_cast<std::byte>(whole ? 1 : 0)});
+    send(node_, LinkWord::verdict, std::array{static_cast<std::byte>(whole ? 1 : 0)});
     end_ = TransferEnd{whole, whole ? "" : "the SHA-256 of what arrived is another"};
 }
 

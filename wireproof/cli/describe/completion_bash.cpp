@@ -6,7 +6,7 @@
 namespace wireproof::cli {
 namespace {
 
-constexpr auto begin =
+constexpr auto bash_begin =
     R"(# Completion of wireproof for bash. Generated from its options: do not edit.
 
 _wireproof() {
@@ -30,7 +30,7 @@ _wireproof() {
     case $verb in
 )";
 
-constexpr auto end = R"(    esac
+constexpr auto bash_end = R"(    esac
     COMPREPLY=()
     if [[ $program ]]; then
         [[ $names == -c && $COMP_CWORD -eq $program ]] || names=-f
@@ -103,10 +103,10 @@ std::string bash_completion(const CommandText& command) {
         verbs.push_back(verb.name);
         cases += case_of(verb);
     }
-    return begin +
+    return bash_begin +
            fmt::format("        '') options={} words={} ;;\n", shell_quoted(in_one_line(options)),
                        shell_quoted(in_one_line(verbs))) +
-           cases + end;
+           cases + bash_end;
 }
 
 }  // namespace wireproof::cli

@@ -6,7 +6,7 @@
 namespace wireproof::cli {
 namespace {
 
-constexpr auto begin =
+constexpr auto fish_begin =
     R"(# Completion of wireproof for fish. Generated from its options: do not edit.
 
 # Whether the verb is this one, and no program of the user's has begun.
@@ -72,7 +72,7 @@ std::string operand_line(const std::string& condition, const OptionText& operand
 
 std::string fish_completion(const CommandText& command) {
     const std::string no_verb = "test (count (commandline -opc)) -eq 1";
-    std::string text = begin;
+    std::string text = fish_begin;
     std::string with_program;
     for (const OptionText& option : command.options) text += option_line(no_verb, option);
     for (const VerbText& verb : command.verbs) {

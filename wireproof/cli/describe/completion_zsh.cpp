@@ -58,7 +58,7 @@ std::string operand_spec(const VerbText& verb, const OptionText& operand) {
     return specs;
 }
 
-std::string case_of(const VerbText& verb) {
+std::string zsh_case_of(const VerbText& verb) {
     std::string specs;
     for (const OptionText& option : verb.options) {
         specs += option.operand ? operand_spec(verb, option) : option_specs(verb, option);
@@ -87,7 +87,7 @@ std::string zsh_completion(const CommandText& command) {
     for (const VerbText& verb : command.verbs) {
         text += functions_of(verb);
         verbs += "                " + shell_quoted(verb.name + ":" + verb.what) + "\n";
-        cases += case_of(verb);
+        cases += zsh_case_of(verb);
     }
     std::string options;
     for (const OptionText& option : command.options) {

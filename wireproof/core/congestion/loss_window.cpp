@@ -6,12 +6,10 @@ namespace wireproof::congestion {
 namespace {
 
 // A busy host may add this much to a round trip. It says nothing about the path.
-constexpr Duration host_noise = Duration::microseconds(50);
+constexpr Duration host_delay = Duration::microseconds(50);
 constexpr Duration period = Duration::milliseconds(5'000);  // the lowest round trip is per period
 // Stands for the round trip if none is measured.
 constexpr Duration unmeasured_rtt = Duration::milliseconds(1);
-// Before the first round trip is measured, a silence shorter than this may only mean a long path.
-constexpr Duration first_timeout = Duration::milliseconds(200);
 
 Duration part(Duration whole, std::int64_t divisor) {
     return Duration(whole.picoseconds() / divisor);
@@ -87,7 +85,7 @@ void LossWindow::on_silence(Duration silence) {
 
 bool LossWindow::rtt_has_grown() const {
     if (recent_ == Duration()) return false;
-    return recent_ > lowest() + part(lowest(), 8) + host_noise;
+    return recent_ > lowest() + part(lowest(), 8) + host_delay;
 }
 
 void LossWindow::fingerprint(Instant now, Fingerprint& sink) const {

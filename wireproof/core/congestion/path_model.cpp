@@ -27,8 +27,6 @@ constexpr std::uint32_t low_rounds_enough = 64;
 // A busy host adds up to this to a round trip, and it says nothing about the path.
 constexpr Duration host_noise = Duration::microseconds(150);
 constexpr Duration host_batch = Duration::microseconds(500);
-// Before the first round trip is measured, a silence shorter than this may mean a long path.
-constexpr Duration first_timeout = Duration::milliseconds(200);
 
 Duration part(Duration whole, std::int64_t dividend, std::int64_t divisor) {
     return Duration(whole.picoseconds() / divisor * dividend);

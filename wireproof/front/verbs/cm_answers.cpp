@@ -19,11 +19,9 @@ using State = CmIdentifier::State;
 using proto::ib::store_be_at;
 
 constexpr std::uint16_t partition = 0xFFFF;
-constexpr std::uint8_t hop_limit = 64;
 constexpr std::uint8_t exactly = 2;  // the value of a path's selectors
 constexpr std::uint8_t rate_10_gbit = 3;
-constexpr std::uint8_t gid_index = 1;               // the GID of the address
-constexpr std::uint32_t datagram_key = 0x01234567;  // rdma_cm gives it to all datagram queue pairs
+constexpr std::uint8_t gid_index = 1;  // the GID of the address
 constexpr std::uint32_t no_index = 0xFFFFFFFF;
 
 /// A sockaddr_ib.
@@ -71,7 +69,7 @@ ib_user_path_rec path_of(const CmIdentifier& one, const proto::ib::Gid& own) {
     path.numb_path = 1;
     path.mtu = proto::ib::path_mtu_code(one.path_mtu);
     path.pkey = partition;
-    path.hop_limit = hop_limit;
+    path.hop_limit = cm_hop_limit;
     path.traffic_class = one.traffic_class;
     path.mtu_selector = path.rate_selector = path.packet_life_time_selector = exactly;
     path.rate = rate_10_gbit;
@@ -128,7 +126,7 @@ void to_rts(const CmIdentifier& one, ib_uverbs_qp_attr& to) {
 void describe_address_vector(const CmIdentifier& one, ib_uverbs_ah_attr& to) {
     std::ranges::copy(one.peer_gid, to.grh.dgid);
     to.grh.sgid_index = gid_index;
-    to.grh.hop_limit = hop_limit;
+    to.grh.hop_limit = cm_hop_limit;
     to.grh.traffic_class = one.traffic_class;
     to.is_global = 1;
     to.port_num = limits::port;

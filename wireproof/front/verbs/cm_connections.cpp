@@ -20,12 +20,10 @@ namespace ib = proto::ib;
 using State = CmIdentifier::State;
 
 constexpr std::uint16_t permissive_lid = 0xFFFF;  // as Linux does: it names a host by its address
-constexpr std::uint8_t hop_limit = 64;
-constexpr std::uint8_t target_ack_delay = 15;  // 134 ms: the scheduler may run the process late
-constexpr std::uint8_t retries_max = 7;        // the largest value of three bits
+constexpr std::uint8_t target_ack_delay = 15;     // 134 ms: the scheduler may run the process late
+constexpr std::uint8_t retries_max = 7;           // the largest value of three bits
 constexpr std::uint32_t queue_pair_mask = 0xFFFFFF;
-constexpr std::uint32_t datagram_key = 0x01234567;
-constexpr std::size_t header = ib::CmIpAddresses::size;
+constexpr std::size_t address_header = ib::CmIpAddresses::size;
 
 ConstBytes private_data(const rdma_ucm_conn_param& asked) {
     return std::as_bytes(std::span(asked.private_data).first(asked.private_data_len));
@@ -46,7 +44,8 @@ void show_private(ConstBytes told, Param& to) {
     to.private_data_len = static_cast<std::uint8_t>(told.size());
 }
 
-/// An IP address as the header has it: an IPv4 address is in the last four bytes, after zeros.
+/// An IP address as the address_header has it: an IPv4 address is in the last four bytes, after
+/// zeros.
 ib::Gid ip_of(const ib::Gid& gid) {
     ib::Gid ip = gid;
     if (ib::is_ipv4(gid)) ip[10] = ip[11] = 0;
@@ -64,7 +63,7 @@ ib::CmIpAddresses addresses_of(const CmIdentifier& one, const ib::Gid& own) {
 
 template <std::size_t Size>
 void put_addresses(const CmIdentifier& one, const ib::Gid& own, ib::PrivateBytes<Size>& to) {
-    addresses_of(one, own).encode(std::span(to).template first<header>());
+    addresses_of(one, own).encode(std::span(to).template first<address_header>());
 }
 
 /// If a program of this host uses the host's name as its own, stores that name in `named`. Packets
@@ -131,7 +130,7 @@ int RdmaCm::request(Instant now, ib::ConnectionManagement& management, CmIdentif
                     const rdma_ucm_conn_param& asked) {
     const ib::Gid own = own_gid();
     ib::CmRequest request{.service = service_asked(one)};
-    if (!put(private_data(asked), header, request.private_bytes)) return EINVAL;
+    if (!put(private_data(asked), address_header, request.private_bytes)) return EINVAL;
     put_addresses(one, own, request.private_bytes);
     take_parameters(one, asked);
     one.retry_count = std::min(asked.retry_count, retries_max);
@@ -150,7 +149,7 @@ int RdmaCm::request(Instant now, ib::ConnectionManagement& management, CmIdentif
                        .local_gid = own,
                        .remote_gid = one.peer_gid,
                        .traffic_class = one.traffic_class,
-                       .hop_limit = hop_limit,
+                       .hop_limit = cm_hop_limit,
                        .ack_timeout = one.ack_timeout};
     if (one.nobody) {
         over(one);
@@ -210,7 +209,7 @@ void RdmaCm::ask_again(Instant now, ib::ConnectionManagement& management, CmIden
 int RdmaCm::ask_service(Instant now, ib::ConnectionManagement& management, CmIdentifier& one,
                         const rdma_ucm_conn_param& asked) {
     ib::CmServiceRequest request{.service = service_asked(one)};
-    if (!put(private_data(asked), header, request.private_bytes)) return EINVAL;
+    if (!put(private_data(asked), address_header, request.private_bytes)) return EINVAL;
     put_addresses(one, own_gid(), request.private_bytes);
     if (one.nobody) {
         over(one);
@@ -410,7 +409,7 @@ void RdmaCm::on_request(Instant now, ib::ConnectionManagement& management,
             management.reject(now, event.id, reason);
         }
     };
-    const auto addresses = ib::CmIpAddresses::decode(asked.told.first<header>());
+    const auto addresses = ib::CmIpAddresses::decode(asked.told.first<address_header>());
     if (!addresses) {
         return refuse(ib::CmReason::unsupported, ib::CmServiceStatus::unsupported_version);
     }
@@ -442,7 +441,7 @@ void RdmaCm::on_request(Instant now, ib::ConnectionManagement& management,
     if (asked.connection != nullptr) {
         describe_request(one, *asked.connection, news.response.param.conn);
     } else {
-        show_private(asked.told.subspan(header), news.response.param.ud);
+        show_private(asked.told.subspan(address_header), news.response.param.ud);
     }
     heard->channel->push(std::move(news));
 }
@@ -494,7 +493,7 @@ void RdmaCm::describe_request(CmIdentifier& one, const ib::CmRequest& request,
     to.retry_count = request.retry_count;
     to.rnr_retry_count = request.rnr_retry;
     to.srq = request.shared_receives ? 1 : 0;
-    show_private(ConstBytes(request.private_bytes).subspan(header), to);
+    show_private(ConstBytes(request.private_bytes).subspan(address_header), to);
 }
 
 }  // namespace wireproof::verbs

@@ -26,7 +26,7 @@ constexpr std::uint16_t first_free_port = 0x8000;
 constexpr std::uint16_t free_ports = 28232;  // from the first one on; the kernel's default range
 constexpr std::uint32_t backlog_max = 1024;
 constexpr Duration between_watches = Duration::milliseconds(500);
-constexpr Duration between_looks = Duration::milliseconds(10);
+constexpr Duration between_connection_looks = Duration::milliseconds(10);
 
 std::uint64_t service_of(const CmIdentifier& one) {
     return std::uint64_t{one.space} << 16 | one.source.port;
@@ -275,7 +275,7 @@ void RdmaCm::seek(Instant now, CmIdentifier& one) {
     const auto found = CmRegistry::of_process().find({one.space, one.destination.port});
     if (found) return resolve_to(one, *found);
     if (now < one.resolved_by) {
-        next_look_ = earliest(next_look_, now + between_looks);
+        next_look_ = earliest(next_look_, now + between_connection_looks);
         return;
     }
     resolve_to(one, is_any(one.destination) ? engine_->address() : one.destination);
@@ -315,7 +315,7 @@ void RdmaCm::on_deadline(Instant now, proto::ib::ConnectionManagement& managemen
             if (one.asks_again_at <= now) ask_again(now, management, one);
             return 0;
         });
-        if (error != 0) next_look_ = now + between_looks;
+        if (error != 0) next_look_ = now + between_connection_looks;
         next_look_ = earliest(next_look_, one.asks_again_at);
     }
 }

@@ -19,6 +19,10 @@
 
 namespace wireproof::verbs {
 
+inline constexpr std::uint8_t cm_hop_limit = 64;
+inline constexpr std::uint32_t datagram_key =
+    0x01234567;  // rdma_cm gives it to all datagram queue pairs
+
 struct CmIdentifier {
     enum class State : std::uint8_t {
         idle,

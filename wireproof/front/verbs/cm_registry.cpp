@@ -43,7 +43,7 @@ private:
 // Each process locks the first byte of its file for as long as it lives. It locks the second byte
 // of another process's file while it removes that file. These are record locks, so a forked child
 // does not inherit them.
-constexpr off_t life = 0;
+constexpr off_t life_byte = 0;
 constexpr off_t removal = 1;
 
 struct flock range(off_t byte, short type) {
@@ -61,7 +61,7 @@ bool lock(int file, off_t byte) {
 }
 
 bool is_locked_by_another(int file) {
-    struct flock asked = range(life, F_WRLCK);
+    struct flock asked = range(life_byte, F_WRLCK);
     return ::fcntl(file, F_GETLK, &asked) != 0 || asked.l_type != F_UNLCK;
 }
 
@@ -117,7 +117,7 @@ Handle write_hidden(int folder, const std::string& hidden, const Address& addres
     Handle file(::openat(folder, hidden.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                          S_IRUSR | S_IWUSR));
     const std::string text = address.to_string();
-    if (file.is_open() && lock(file.get(), life) &&
+    if (file.is_open() && lock(file.get(), life_byte) &&
         ::pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) {
         return file;
     }

@@ -17,7 +17,7 @@ namespace {
 
 /// Providers of mlx5 and efa look for a table of their own after the public structure. The zeroed
 /// bytes tell them that there is none.
-struct Device {
+struct ListedDevice {
     ibv_device shown{};
     std::array<std::byte, 512> behind{};
 };
@@ -27,8 +27,8 @@ void set(char (&to)[size], const char* text) {
     std::strncpy(to, text, size - 1);
 }
 
-Device make_device() {
-    Device device;
+ListedDevice make_device() {
+    ListedDevice device;
     device.shown.node_type = IBV_NODE_CA;
     device.shown.transport_type = IBV_TRANSPORT_IB;
     set(device.shown.name, device_name);
@@ -38,8 +38,8 @@ Device make_device() {
     return device;
 }
 
-Device& the_device() {
-    static Device& device = *new Device(make_device());
+ListedDevice& the_device() {
+    static ListedDevice& device = *new ListedDevice(make_device());
     return device;
 }
 

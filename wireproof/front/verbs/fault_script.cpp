@@ -17,18 +17,18 @@ constexpr std::int64_t delay_max = 10'000'000;  // us: 10 s
 constexpr std::int64_t link_max = 86'400'000;   // ms: a day
 constexpr std::array<std::string_view, 2> ways = {"sent", "received"};
 constexpr std::array<std::string_view, 4> fates = {"lose", "damage", "duplicate", "delay"};
-constexpr std::array<std::string_view, 2> queues = {"send", "receive"};
+constexpr std::array<std::string_view, 2> queue_names = {"send", "receive"};
 /// The names of verbs, in the order of EventFault::What.
-constexpr std::array<std::string_view, 5> events = {"DEVICE_FATAL", "QP_FATAL", "QP_REQ_ERR",
-                                                    "QP_ACCESS_ERR", "SRQ_LIMIT_REACHED"};
+constexpr std::array<std::string_view, 5> event_names = {"DEVICE_FATAL", "QP_FATAL", "QP_REQ_ERR",
+                                                         "QP_ACCESS_ERR", "SRQ_LIMIT_REACHED"};
 /// The names of verbs. The first status is success, which is no fault.
-constexpr std::array<std::string_view, proto::ib::completion_status_names.size() - 1> statuses = {
-    "LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_PROT_ERR",     "WR_FLUSH_ERR",
-    "MW_BIND_ERR", "BAD_RESP_ERR",  "REM_INV_REQ_ERR",  "REM_ACCESS_ERR",
-    "REM_OP_ERR",  "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR"};
+constexpr std::array<std::string_view, proto::ib::completion_status_names.size() - 1> status_names =
+    {"LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_PROT_ERR",     "WR_FLUSH_ERR",
+     "MW_BIND_ERR", "BAD_RESP_ERR",  "REM_INV_REQ_ERR",  "REM_ACCESS_ERR",
+     "REM_OP_ERR",  "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR"};
 
-/// The kinds of packets, with the names that `wireproof inspect` shows.
-std::vector<std::string_view> kinds() {
+/// The packet_kinds of packets, with the names that `wireproof inspect` shows.
+std::vector<std::string_view> packet_kinds() {
     std::vector<std::string_view> names = {"ACK",
                                            "RNR NAK",
                                            "NAK sequence",
@@ -86,7 +86,7 @@ void read_chances(Section& section, FaultChances& chances) {
 }
 
 void read_rule(Section& section, PacketRule& rule) {
-    static const std::vector<std::string_view> names = kinds();
+    static const std::vector<std::string_view> names = packet_kinds();
     if (const auto way = section.word("way", ways)) rule.way = static_cast<Way>(*way);
     if (const auto kind = section.word("opcode", names)) rule.rule.kind = names[*kind];
     queue_pair(section, rule.queue_pair);
@@ -127,7 +127,7 @@ void read_down(Section& section, LinkDown& down) {
 
 void read_event(Section& section, EventFault& fault) {
     const bool has_what = section.take("what") != nullptr;
-    if (const auto what = section.word("what", events)) {
+    if (const auto what = section.word("what", event_names)) {
         fault.what = static_cast<EventFault::What>(*what);
     }
     queue_pair(section, fault.queue_pair);
@@ -136,12 +136,12 @@ void read_event(Section& section, EventFault& fault) {
 }
 
 void read_completion(Section& section, CompletionFault& fault) {
-    if (const auto of = section.word("of", queues)) {
+    if (const auto of = section.word("of", queue_names)) {
         fault.of = static_cast<CompletionFault::Of>(*of);
     }
     queue_pair(section, fault.queue_pair);
     section.number("nth", fault.nth, 1, whole_max);
-    if (const auto status = section.word("status", statuses)) {
+    if (const auto status = section.word("status", status_names)) {
         fault.status = static_cast<proto::ib::CompletionStatus>(*status + 1);
     } else if (section.take("status") == nullptr) {
         section.miss("status");

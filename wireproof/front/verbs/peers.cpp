@@ -16,7 +16,7 @@
 namespace wireproof::verbs {
 namespace {
 
-constexpr Duration between_looks = Duration::milliseconds(1);
+constexpr Duration between_peer_looks = Duration::milliseconds(1);
 constexpr Duration between_udp = Duration::microseconds(20);
 constexpr Duration longest_hold = Duration::milliseconds(100);
 constexpr Duration until_listening_again = Duration::milliseconds(100);
@@ -294,7 +294,7 @@ ShmCounters Peers::shared_counters() const {
 }
 
 void Peers::look(Instant now) {
-    look_at_ = now + between_looks;
+    look_at_ = now + between_peer_looks;
     if (now >= held_until_) held_until_ = never;
     if (now >= listen_again_) {
         listen_again_ = never;

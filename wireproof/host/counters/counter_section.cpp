@@ -13,7 +13,7 @@
 namespace wireproof::host {
 namespace {
 
-constexpr std::size_t word = sizeof(std::uint64_t);
+constexpr std::size_t word_size = sizeof(std::uint64_t);
 
 template <class Clock>
 std::int64_t nanoseconds_of(Clock) {
@@ -78,7 +78,7 @@ CounterSection::~CounterSection() {
     if (!fork_.forked()) file_->give_back(bytes_);
 }
 
-// All positions are multiples of a word, so that each value is written at once.
+// All positions are multiples of a word_size, so that each value is written at once.
 void CounterSection::store(std::size_t at, std::uint64_t value) {
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(bytes_.data() + at))
         .store(value, std::memory_order_relaxed);
@@ -86,9 +86,9 @@ void CounterSection::store(std::size_t at, std::uint64_t value) {
 
 void CounterSection::store_text(std::size_t at, std::size_t room, std::string_view text) {
     if (text.size() > room) text = text.substr(0, text.rfind('\n', room - 1) + 1);
-    for (std::size_t i = 0; i < room; i += word) {
+    for (std::size_t i = 0; i < room; i += word_size) {
         std::uint64_t part = 0;
-        if (i < text.size()) std::memcpy(&part, &text[i], std::min(word, text.size() - i));
+        if (i < text.size()) std::memcpy(&part, &text[i], std::min(word_size, text.size() - i));
         store(at + i, part);
     }
 }
@@ -112,7 +112,7 @@ void CounterSection::set_details(std::string_view lines) {
 }
 
 void CounterSection::set_total(std::size_t index, std::uint64_t value) {
-    store(shape_.totals_at() + index * word, value);
+    store(shape_.totals_at() + index * word_size, value);
 }
 
 void CounterSection::set_row_text(std::size_t row, std::string_view name,

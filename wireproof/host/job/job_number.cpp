@@ -11,7 +11,7 @@
 namespace wireproof::host {
 namespace {
 
-constexpr std::size_t digits = 16;
+constexpr std::size_t number_length = 16;
 
 }  // namespace
 
@@ -32,13 +32,13 @@ std::uint64_t hash_of(std::string_view text) {
 }
 
 std::string job_text(std::uint64_t job) {
-    std::string text(digits, '0');
-    for (std::size_t i = digits; i-- > 0; job >>= 4) text[i] = "0123456789abcdef"[job & 0xF];
+    std::string text(number_length, '0');
+    for (std::size_t i = number_length; i-- > 0; job >>= 4) text[i] = "0123456789abcdef"[job & 0xF];
     return text;
 }
 
 std::optional<std::uint64_t> parse_job(std::string_view text) {
-    if (text.size() != digits || text.front() == '-') return {};
+    if (text.size() != number_length || text.front() == '-') return {};
     std::uint64_t job = 0;
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, job, 16);

@@ -8,11 +8,11 @@
 namespace wireproof::host {
 namespace {
 
-constexpr std::string_view digits = "0123456789abcdef";
+constexpr std::string_view hexadecimal = "0123456789abcdef";
 
 std::optional<std::size_t> digit_of(char c) {
-    const std::size_t at = digits.find(c);
-    if (at == digits.npos) return {};
+    const std::size_t at = hexadecimal.find(c);
+    if (at == hexadecimal.npos) return {};
     return at;
 }
 
@@ -23,8 +23,8 @@ std::vector<std::string> pmi2_parts(std::string_view entry) {
     for (const char c : entry) {
         if (parts.back().size() + 2 > pmi2_part_max) parts.emplace_back();
         const auto byte = static_cast<unsigned char>(c);
-        parts.back() += digits[byte >> 4];
-        parts.back() += digits[byte & 0xF];
+        parts.back() += hexadecimal[byte >> 4];
+        parts.back() += hexadecimal[byte & 0xF];
     }
     return parts;
 }

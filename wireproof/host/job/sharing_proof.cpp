@@ -20,7 +20,7 @@ namespace {
 constexpr int backlog = 4096;
 // If more ranks than `backlog` connect at a time, the last ones try again.
 constexpr int tries_max = 100;
-constexpr int pause_ms = 2;
+constexpr int proof_pause_ms = 2;
 
 struct Name {
     sockaddr_un address{};
@@ -77,7 +77,7 @@ bool SharingProof::reaches(std::size_t rank) const {
         const auto* address = reinterpret_cast<const sockaddr*>(&name.address);
         if (::connect(*socket, address, name.length) == 0) return same_user(*socket);
         if (errno != EAGAIN && errno != EINTR) return false;
-        ::poll(nullptr, 0, pause_ms);
+        ::poll(nullptr, 0, proof_pause_ms);
     }
     return false;
 }

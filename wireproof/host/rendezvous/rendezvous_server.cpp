@@ -18,7 +18,7 @@ namespace {
 // Longer than a rank needs for the longest answer on a slow link.
 constexpr Duration reply_patience = Duration::milliseconds(60'000);
 constexpr Duration pause_without_descriptors = Duration::milliseconds(100);
-constexpr int backlog = 1024;
+constexpr int connections_waiting_max = 1024;
 constexpr std::uint64_t listening = 0;  // in the place of the number of a connection
 
 bool watch(int events, int operation, int socket, std::uint32_t what, std::uint64_t number) {
@@ -42,7 +42,7 @@ OwnedHandle listen_on(const sockaddr* address, socklen_t length,
     if (address->sa_family == AF_INET6) {
         ::setsockopt(*socket, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     }
-    if (::bind(*socket, address, length) != 0 || ::listen(*socket, backlog) != 0) return {};
+    if (::bind(*socket, address, length) != 0 || ::listen(*socket, connections_waiting_max) != 0) return {};
     return socket;
 }
 

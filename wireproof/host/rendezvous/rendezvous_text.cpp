@@ -6,7 +6,7 @@
 namespace wireproof::host {
 namespace {
 
-constexpr std::string_view greeting = "wireproof-rendezvous 1 ";
+constexpr std::string_view request_greeting = "wireproof-rendezvous 1 ";
 constexpr std::string_view no_request = "this is no request of version 1";
 constexpr std::string_view no_answer = "this is no answer of a rendezvous service";
 constexpr std::size_t refusal_max = 512;
@@ -38,13 +38,13 @@ std::optional<std::uint64_t> number_of(std::string_view text, std::uint64_t most
 }
 
 std::string request_line(const RendezvousRequest& request) {
-    return std::string(greeting) + std::string(request.token) + " " + std::to_string(request.rank) +
+    return std::string(request_greeting) + std::string(request.token) + " " + std::to_string(request.rank) +
            " " + std::to_string(request.exchange) + " " + std::to_string(request.length) + "\n";
 }
 
 Expected<RendezvousRequest> parse_request_line(std::string_view line) {
-    if (!line.starts_with(greeting)) return unexpected(std::string(no_request));
-    line.remove_prefix(greeting.size());
+    if (!line.starts_with(request_greeting)) return unexpected(std::string(no_request));
+    line.remove_prefix(request_greeting.size());
     const std::string_view token = take_word(line);
     const auto rank = number_of(take_word(line), rendezvous_ranks_max - 1);
     const auto exchange = number_of(take_word(line), UINT32_MAX);

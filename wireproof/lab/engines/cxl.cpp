@@ -61,7 +61,8 @@ std::uint32_t threshold_of(std::uint32_t buffer) {
     return std::clamp(buffer / 4, 1U, cxl::Config{}.ack_threshold);
 }
 
-CxlEnd build_end(const RetrySettings& s, const RetryLink& link, const RetryMemory& memory, int) {
+CxlEnd build_cxl_end(const RetrySettings& s, const RetryLink& link, const RetryMemory& memory,
+                     int) {
     cxl::Config config;
     config.flit_time = line_time(cxl::flit_size);
     config.modulus = link.buffer + 2;
@@ -239,7 +240,7 @@ Expected<void> CxlAdapter::check(const RetrySettings& s, std::size_t, const Retr
 
 Expected<RetryPoint> CxlAdapter::run_point(const RetrySettings& s, std::size_t,
                                            const RetryPlan& plan, const RetryLink& link) {
-    return run_engines<CxlEnd>(s, plan, link, build_end);
+    return run_engines<CxlEnd>(s, plan, link, build_cxl_end);
 }
 
 void CxlAdapter::add_presets(std::vector<RetryPreset>& presets) {

@@ -52,8 +52,8 @@ static_assert(RetryEnd<FlitEnd<RetryOrder::oldest>>);
 
 // The line back takes no time, so the engines send on demand. Their timers count flit times.
 template <RetryOrder taken>
-FlitEnd<taken> build_end(const RetrySettings& s, std::size_t sweep, const RetryLink& link,
-                         const RetryMemory& memory) {
+FlitEnd<taken> build_flit_end(const RetrySettings& s, std::size_t sweep, const RetryLink& link,
+                              const RetryMemory& memory) {
     const auto unit = static_cast<std::uint64_t>(link.unit.bytes());
     flit::Config config = FlitAdapter::config_of(sweep);
     const std::size_t part =
@@ -306,13 +306,13 @@ Expected<void> FlitAdapter::check(const RetrySettings& s, std::size_t sweep,
 Expected<RetryPoint> FlitAdapter::run_point(const RetrySettings& s, std::size_t sweep,
                                             const RetryPlan& plan, const RetryLink& link) {
     if (static_cast<Sweep>(sweep) == Sweep::selective) {
-        constexpr auto build = build_end<RetryOrder::stored>;
+        constexpr auto build = build_flit_end<RetryOrder::stored>;
         return run_engines<FlitEnd<RetryOrder::stored>>(
             s, plan, link, [&](const auto&, const auto&, const RetryMemory& memory, int) {
                 return build(s, sweep, link, memory);
             });
     }
-    constexpr auto build = build_end<RetryOrder::oldest>;
+    constexpr auto build = build_flit_end<RetryOrder::oldest>;
     return run_engines<FlitEnd<RetryOrder::oldest>>(
         s, plan, link, [&](const auto&, const auto&, const RetryMemory& memory, int) {
             return build(s, sweep, link, memory);

@@ -50,8 +50,8 @@ double units_of_message(const RetrySettings& s) {
     return s.payload % hippi::data_size == 0 ? cut : cut + 1;
 }
 
-HippiEnd build_end(const RetrySettings& s, const RetryLink& link, const RetryMemory& memory,
-                   int node) {
+HippiEnd build_hippi_end(const RetrySettings& s, const RetryLink& link, const RetryMemory& memory,
+                         int node) {
     hippi::Config config;
     config.w_max = link.buffer;
     config.first_number = config.modulus - 16;
@@ -203,7 +203,7 @@ Expected<void> HippiAdapter::check(const RetrySettings& s, std::size_t, const Re
 
 Expected<RetryPoint> HippiAdapter::run_point(const RetrySettings& s, std::size_t,
                                              const RetryPlan& plan, const RetryLink& link) {
-    return run_engines<HippiEnd>(s, plan, link, build_end);
+    return run_engines<HippiEnd>(s, plan, link, build_hippi_end);
 }
 
 void HippiAdapter::add_presets(std::vector<RetryPreset>& presets) {

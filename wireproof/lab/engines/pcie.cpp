@@ -54,7 +54,8 @@ std::uint64_t retry_timer(const RetrySettings& s, const RetryLink& link, std::ui
     return std::max(limit, s.loop + (link.ack_every + 1) * unit);
 }
 
-PcieEnd build_end(const RetrySettings& s, const RetryLink& link, const RetryMemory& memory, int) {
+PcieEnd build_pcie_end(const RetrySettings& s, const RetryLink& link, const RetryMemory& memory,
+                       int) {
     const auto unit = static_cast<std::uint64_t>(link.unit.bytes());
     pcie::Config config;
     config.payload_max = s.payload;
@@ -205,7 +206,7 @@ Expected<void> PcieAdapter::check(const RetrySettings& s, std::size_t, const Ret
 
 Expected<RetryPoint> PcieAdapter::run_point(const RetrySettings& s, std::size_t,
                                             const RetryPlan& plan, const RetryLink& link) {
-    return run_engines<PcieEnd>(s, plan, link, build_end);
+    return run_engines<PcieEnd>(s, plan, link, build_pcie_end);
 }
 
 void PcieAdapter::add_presets(std::vector<RetryPreset>& presets) {

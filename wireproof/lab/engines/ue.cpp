@@ -66,7 +66,7 @@ Circle circle_for(std::uint32_t window, std::uint32_t ack_every) {
 
 // A sweep counts the wait of a CtlOS for its slot as a part of the loop. So only the distance of
 // two ACKs remains.
-UeEnd build_end(const RetrySettings& s, const RetryLink& link, const RetryMemory& memory, int) {
+UeEnd build_ue_end(const RetrySettings& s, const RetryLink& link, const RetryMemory& memory, int) {
     const auto unit = static_cast<std::uint64_t>(link.unit.bytes());
     ue::Config config;
     config.payload_max = s.payload;
@@ -244,7 +244,7 @@ Expected<void> UeAdapter::check(const RetrySettings& s, std::size_t, const Retry
 
 Expected<RetryPoint> UeAdapter::run_point(const RetrySettings& s, std::size_t,
                                           const RetryPlan& plan, const RetryLink& link) {
-    return run_engines<UeEnd>(s, plan, link, build_end);
+    return run_engines<UeEnd>(s, plan, link, build_ue_end);
 }
 
 // The ends have different seeds, and both use the newer life.

@@ -12,12 +12,12 @@ constexpr std::size_t time_width = 9;
 constexpr std::size_t arrow_width = 37;
 constexpr std::size_t note_width = columns - 2 * time_width - arrow_width - 5;
 
-std::string right_aligned(std::string text, std::size_t width) {
-    return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
+std::string right_aligned(std::string text, std::size_t size) {
+    return text.size() < size ? std::string(size - text.size(), ' ') + text : text;
 }
 
-std::string cut(std::string text, std::size_t width) {
-    if (text.size() > width) text.replace(width - 2, std::string::npos, "..");
+std::string cut(std::string text, std::size_t size) {
+    if (text.size() > size) text.replace(size - 2, std::string::npos, "..");
     return text;
 }
 

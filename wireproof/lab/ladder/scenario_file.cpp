@@ -51,8 +51,8 @@ void read_engine(Section& section, am::Config& config) {
     if (const auto layout = section.word("preset", layouts)) {
         config = Scenario::am_engine(static_cast<am::Layout>(*layout));
     }
-    constexpr std::array<std::string_view, 2> recoveries = {"go_back_n", "selective"};
-    if (const auto recovery = section.word("recovery", recoveries)) {
+    constexpr std::array<std::string_view, 2> recovery_names = {"go_back_n", "selective"};
+    if (const auto recovery = section.word("recovery", recovery_names)) {
         config.recovery = static_cast<am::Recovery>(*recovery);
         config.held_packets = std::max(config.held_packets, config.window[0]);
     }

@@ -6,7 +6,7 @@
 namespace wireproof::lab {
 namespace {
 
-using What = SearchMove::What;
+using Move = SearchMove::What;
 
 constexpr std::size_t width = 37;  // between the two life lines
 
@@ -70,16 +70,16 @@ std::string drawn(const SearchStep& step, bool at_once) {
     const std::string what = name(step.info);
     const Stretch stretch = at_once ? Stretch::all : Stretch::last;
     switch (step.move.what) {
-        case What::offer: return line(note(end, "a message to send"), "");
-        case What::due: return line(note(end, "timer"), "");
-        case What::wait: return line(note(end, step.move.fault ? "timer, early" : "timer"), "");
-        case What::leave: return line(arrow(end, what, Stretch::first), "");
-        case What::lose: return line(arrow(end, what, Stretch::not_the_end), "lost");
-        case What::damage: return line(arrow(end, what, stretch), "damaged: " + outcome(step));
-        case What::damage_tail:
+        case Move::offer: return line(note(end, "a message to send"), "");
+        case Move::due: return line(note(end, "timer"), "");
+        case Move::wait: return line(note(end, step.move.fault ? "timer, early" : "timer"), "");
+        case Move::leave: return line(arrow(end, what, Stretch::first), "");
+        case Move::lose: return line(arrow(end, what, Stretch::not_the_end), "lost");
+        case Move::damage: return line(arrow(end, what, stretch), "damaged: " + outcome(step));
+        case Move::damage_tail:
             return line(arrow(end, what, stretch), "tail damaged: " + outcome(step));
-        case What::repeat: return line(arrow(end, what, stretch), outcome(step) + " (1 of 2)");
-        case What::arrive: break;
+        case Move::repeat: return line(arrow(end, what, stretch), outcome(step) + " (1 of 2)");
+        case Move::arrive: break;
     }
     return line(arrow(end, what, stretch),
                 outcome(step) + (step.overtaken.empty() ? "" : ", ahead"));
@@ -123,14 +123,14 @@ Fates fates_of(const std::vector<SearchStep>& steps) {
     for (const SearchStep& step : steps) {
         if (step.frame == 0) continue;
         Fate& fate = fates[{step.move.end, step.frame}];
-        if (step.move.what == What::leave) {
+        if (step.move.what == Move::leave) {
             fate.info = step.info;
             fate.nth = ++seen[{step.move.end, script_name(step.info)}];
         }
-        fate.arrivals += step.move.what == What::arrive || step.move.what == What::repeat ? 1 : 0;
-        fate.damaged |= step.move.what == What::damage;
+        fate.arrivals += step.move.what == Move::arrive || step.move.what == Move::repeat ? 1 : 0;
+        fate.damaged |= step.move.what == Move::damage;
         fate.intact_front = std::max(fate.intact_front, step.intact_front);
-        fate.lost |= step.move.what == What::lose;
+        fate.lost |= step.move.what == Move::lose;
         for (const std::size_t other : step.overtaken) ++fates[{step.move.end, other}].behind;
     }
     return fates;
@@ -144,7 +144,7 @@ std::string search_ladder(const std::vector<SearchStep>& steps, std::size_t circ
     for (std::size_t i = 0; i < steps.size(); ++i) {
         if (i == circle) text += "  from here on, again and again:\n";
         // A frame that leaves in one step and arrives in the next has one line.
-        const bool at_once = steps[i].move.what == What::leave && i + 1 < steps.size() &&
+        const bool at_once = steps[i].move.what == Move::leave && i + 1 < steps.size() &&
                              i + 1 != circle && steps[i + 1].move.moves_frame() &&
                              steps[i + 1].move.end == steps[i].move.end &&
                              steps[i + 1].frame == steps[i].frame;
@@ -182,7 +182,7 @@ std::string search_scenario(const SearchScenario& about, const std::vector<Searc
 
 bool is_hasty(const std::vector<SearchStep>& steps) {
     return std::any_of(steps.begin(), steps.end(), [](const SearchStep& step) {
-        return step.move.what == What::wait && step.move.fault;
+        return step.move.what == Move::wait && step.move.fault;
     });
 }
 

@@ -10,7 +10,7 @@
 namespace wireproof::lab {
 namespace {
 
-constexpr am::HandlerId handler{1};
+constexpr am::HandlerId pair_handler{1};
 
 // For each pair: begin and end of the counted part, and whether all content was right.
 struct Clocked {
@@ -85,7 +85,8 @@ public:
     Instant on_turn(std::size_t node) override {
         if (!asks(node) || waits_[node / 2]) return never;
         waits_[node / 2] = true;
-        const auto status = am_.request(node, node + 1, handler, word(pairs_[node / 2].events));
+        const auto status =
+            am_.request(node, node + 1, pair_handler, word(pairs_[node / 2].events));
         pairs_[node / 2].right &= status == am::PostStatus::accepted;
         return never;
     }
@@ -95,7 +96,8 @@ public:
         if (const auto* request = std::get_if<am::Request>(&delivery)) {
             // The reply is the word plus one.
             const auto number = load_le<std::uint32_t>(request->arguments.first<4>());
-            const auto status = am_.reply(node, peer, handler, word(number + std::uint64_t{1}));
+            const auto status =
+                am_.reply(node, peer, pair_handler, word(number + std::uint64_t{1}));
             pair.right &= status == am::PostStatus::accepted && number == pair.events;
         } else if (const auto* reply = std::get_if<am::Reply>(&delivery)) {
             const auto number = load_le<std::uint32_t>(reply->arguments.first<4>());
@@ -142,7 +144,7 @@ public:
         am::Connection::Store store;
         store.address = inbox_address + slot * plan_.store_bytes;
         store.source = content(place.posted);
-        store.handler = handler;
+        store.handler = pair_handler;
         store.argument = static_cast<std::uint32_t>(place.posted);
         store.tag = slot;
         if (am_.store(node, node + 1, store) != am::PostStatus::accepted) return never;

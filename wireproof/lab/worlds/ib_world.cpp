@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "wireproof/core/pump.hpp"
+#include "wireproof/lab/engines/drawn_link.hpp"
 #include "wireproof/lab/worlds/ib_world_user.hpp"
 #include "wireproof/sim/network.hpp"
 #include "wireproof/sim/run.hpp"
@@ -14,10 +15,6 @@ using proto::ib::Request;
 
 constexpr std::uint32_t rd_atomic_max = 4;
 constexpr Duration time_limit = Duration::milliseconds(60'000);
-
-std::uint32_t between(Random& dice, std::uint32_t least, std::uint32_t most) {
-    return least + static_cast<std::uint32_t>(dice.below(most - least + 1));
-}
 
 IbAsk draw_ask(Random& dice, const IbLine& line) {
     constexpr std::array requests = {Request::send,  Request::send_immediate,
@@ -60,7 +57,7 @@ IbLine draw_line(Random& dice, std::uint32_t number, double rnr_share,
 // length.
 constexpr std::size_t short_frame = 320;
 
-FrameInfo describe_length(ConstBytes frame) {
+FrameInfo describe_packet(ConstBytes frame) {
     FrameInfo info = describe_nothing(frame);
     info.kind = frame.size() > short_frame ? "long" : "short";
     return info;
@@ -89,7 +86,7 @@ struct WorldPlan {
         Random more(config.seed ^ 0x10C);
         for (IbLine& line : lines) line.backs_off = more.chance(0.4);
         loses_long = more.chance(0.2);
-        if (loses_long) network.describe = describe_length;
+        if (loses_long) network.describe = describe_packet;
         if (more.chance(0.5)) {
             peer_window.start = between(more, 1, 40);
             peer_window.least = between(more, 1, peer_window.start);
@@ -130,9 +127,9 @@ struct WorldPlan {
     std::string what;
 };
 
-class World {
+class QueuePairWorld {
 public:
-    explicit World(const IbWorldConfig& config)
+    explicit QueuePairWorld(const IbWorldConfig& config)
         : plan_(config), network_(plan_.network), dice_(config.seed ^ 0x5EED) {
         for (std::size_t node = 0; node < 2; ++node) {
             const PeerId peer{static_cast<std::uint16_t>(1 - node)};
@@ -246,7 +243,7 @@ private:
 }  // namespace
 
 IbWorldResult run_ib_world(const IbWorldConfig& config) {
-    return World(config).run(config.seed);
+    return QueuePairWorld(config).run(config.seed);
 }
 
 void IbWorldsSummary::add(const IbWorldResult& result) {

@@ -8,7 +8,7 @@
 namespace wireproof::lab {
 namespace {
 
-using What = LinkWorldEvent::What;
+using Happening = LinkWorldEvent::What;
 
 double log_uniform(Random& dice, double least, double most) {
     return least * std::pow(most / least, dice.uniform());
@@ -65,31 +65,31 @@ void LinkWorldPlan::fill_in(const LinkWorldTerms& terms) {
     faults_end = Instant(about(dice, nominal, 0.3, 4));
     end = faults_end + nominal * 40 + wait * static_cast<std::int64_t>(count);
 
-    const auto add = [&](What event, double share = 1) {
+    const auto add = [&](Happening event, double share = 1) {
         events.push_back({Instant(about(dice, faults_end.since_start(), 0, share)), event,
                           static_cast<std::size_t>(dice.below(2))});
     };
-    for (std::uint32_t i = 0; i < lives; ++i) add(What::new_life);
+    for (std::uint32_t i = 0; i < lives; ++i) add(Happening::new_life);
     if (dice.chance(0.3)) {
-        add(What::training);
+        add(Happening::training);
         LinkWorldEvent after = events.back();
-        after.what = What::trained;
+        after.what = Happening::trained;
         after.at = after.at + about(dice, loop, 0, 4);
         events.push_back(after);
     }
     if (terms.may_lose && dice.chance(0.2)) {
-        add(What::cut, 0.8);
+        add(Happening::cut, 0.8);
         LinkWorldEvent after = events.back();
-        after.what = What::mended;
+        after.what = Happening::mended;
         after.at = std::min(after.at + about(dice, loop, 0, 20), faults_end);
         events.push_back(after);
     }
     if (dice.chance(0.2)) {
-        add(What::pause);
+        add(Happening::pause);
         events.back().length = about(dice, loop, 0, 1);
         what = "a pause, ";
     }
-    for (std::uint32_t copies = between(dice, 0, 2); copies > 0; --copies) add(What::copy);
+    for (std::uint32_t copies = between(dice, 0, 2); copies > 0; --copies) add(Happening::copy);
     std::stable_sort(events.begin(), events.end(),
                      [](const auto& x, const auto& y) { return x.at < y.at; });
     what += (datagrams ? "datagrams, " : "a line, ") + std::to_string(messages[0].size()) +

@@ -8,7 +8,7 @@
 namespace wireproof::flit {
 namespace {
 
-using Field = Galois<0x12B>;
+using CrcField = Galois<0x12B>;
 
 constexpr std::size_t check_bytes = 8;
 
@@ -19,9 +19,10 @@ constexpr std::uint64_t make_generator() {
     std::array<std::uint8_t, roots + 1> g{1};  // g[i]: coefficient of x^i
     for (std::size_t root = 1; root <= roots; ++root) {
         for (std::size_t i = root; i > 0; --i) {
-            g[i] = static_cast<std::uint8_t>(g[i - 1] ^ Field::times(g[i], Field::power(root)));
+            g[i] =
+                static_cast<std::uint8_t>(g[i - 1] ^ CrcField::times(g[i], CrcField::power(root)));
         }
-        g[0] = Field::times(g[0], Field::power(root));
+        g[0] = CrcField::times(g[0], CrcField::power(root));
     }
     std::uint64_t packed = 0;
     for (std::size_t i = roots; i-- > 0;) packed = packed << 8 | g[i];
@@ -36,7 +37,7 @@ constexpr std::uint64_t times(std::uint64_t coefficients, std::uint8_t factor) {
     std::uint64_t product = 0;
     for (unsigned shift = 64; shift > 0; shift -= 8) {
         const auto g = static_cast<std::uint8_t>(coefficients >> (shift - 8));
-        product = product << 8 | Field::times(g, factor);
+        product = product << 8 | CrcField::times(g, factor);
     }
     return product;
 }

@@ -5,7 +5,7 @@
 namespace wireproof::flit {
 namespace {
 
-using Field = Galois<0x11D>;
+using EccField = Galois<0x11D>;
 
 constexpr std::size_t groups = 3;
 constexpr std::size_t rows = 84;  // of group 0; the others have no byte in the last one
@@ -75,7 +75,7 @@ EccFinding ecc_find(std::span<const std::byte, ecc_covers + ecc_size> flit) {
         if (found.result == EccResult::clean) found.result = EccResult::corrected;
         if (check == 0 || parity == 0) continue;  // a byte of the ECC itself is wrong
         const std::size_t exponent =
-            (std::size_t{Field::log(check)} + 255 - Field::log(parity)) % 255;
+            (std::size_t{EccField::log(check)} + 255 - EccField::log(parity)) % 255;
         const std::size_t place = groups * (rows - exponent) + group;
         if (exponent < 1 || exponent > rows || place >= ecc_covers) {
             found.result = EccResult::uncorrectable;

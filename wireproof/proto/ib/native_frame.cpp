@@ -6,15 +6,15 @@
 #include "wireproof/base/crc.hpp"
 #include "wireproof/proto/ib/big_endian.hpp"
 #include "wireproof/proto/ib/headers.hpp"
+#include "wireproof/proto/ib/network_header.hpp"
 
 namespace wireproof::proto::ib {
 namespace {
 
-using Refused = tl::unexpected<NativeFault>;
+using FaultyFrame = tl::unexpected<NativeFault>;
 
 constexpr std::byte ones{0xFF};
 constexpr std::size_t word = 4;
-constexpr std::size_t icrc_size = 4;
 
 std::uint8_t low_nibble(std::byte byte) {
     return std::to_integer<std::uint8_t>(byte & std::byte{0x0F});
@@ -34,19 +34,19 @@ bool lies_in(ConstBytes piece, ConstBytes room) {
 ExpectedOr<NativeFrame, NativeFault> read_headers(ConstBytes frame) {
     NativeFrame result;
     result.local = Lrh::decode(frame.first<Lrh::size>());
-    if (result.local.version != 0) return Refused(NativeFault::link_version);
-    if (result.local.next < LinkNext::transport) return Refused(NativeFault::not_transport);
+    if (result.local.version != 0) return FaultyFrame(NativeFault::link_version);
+    if (result.local.next < LinkNext::transport) return FaultyFrame(NativeFault::not_transport);
     const ConstBytes covered = frame.first(frame.size() - sizeof(std::uint16_t));
-    if (result.local.words * word != covered.size()) return Refused(NativeFault::length);
+    if (result.local.words * word != covered.size()) return FaultyFrame(NativeFault::length);
     result.packet = covered.first(covered.size() - icrc_size).subspan(Lrh::size);
     if (result.local.next != LinkNext::global) return result;
 
-    if (result.packet.size() < Grh::size + Bth::size) return Refused(NativeFault::too_short);
+    if (result.packet.size() < Grh::size + Bth::size) return FaultyFrame(NativeFault::too_short);
     result.global = Grh::decode(result.packet.first<Grh::size>());
     const Grh& global = *result.global;
-    if (global.version != 6 || global.next != 0x1B) return Refused(NativeFault::not_transport);
+    if (global.version != 6 || global.next != 0x1B) return FaultyFrame(NativeFault::not_transport);
     result.packet = result.packet.subspan(Grh::size);
-    if (global.length != result.packet.size() + icrc_size) return Refused(NativeFault::length);
+    if (global.length != result.packet.size() + icrc_size) return FaultyFrame(NativeFault::length);
     return result;
 }
 
@@ -120,11 +120,12 @@ std::uint32_t invariant_crc(ConstBytes headers, std::span<const ConstBytes> pack
 }
 
 ExpectedOr<NativeFrame, NativeFault> NativeFrame::decode(ConstBytes frame) {
-    if (frame.size() < Lrh::size + Bth::size + native_tail) return Refused(NativeFault::too_short);
+    if (frame.size() < Lrh::size + Bth::size + native_tail)
+        return FaultyFrame(NativeFault::too_short);
     const ConstBytes covered = frame.first(frame.size() - sizeof(std::uint16_t));
     // UC-4: the VCRC covers all bytes before it
     if (load_le<std::uint16_t>(frame.last<2>()) != Crc16Iba::of(covered)) {
-        return Refused(NativeFault::variant_crc);
+        return FaultyFrame(NativeFault::variant_crc);
     }
     auto result = read_headers(frame);
     if (!result) return result;
@@ -132,7 +133,7 @@ ExpectedOr<NativeFrame, NativeFault> NativeFrame::decode(ConstBytes frame) {
     const std::uint32_t computed =
         invariant_crc(frame.first(headers), std::span(&result->packet, 1));
     if (load_le<std::uint32_t>(covered.last<icrc_size>()) != computed) {
-        return Refused(NativeFault::invariant_crc);
+        return FaultyFrame(NativeFault::invariant_crc);
     }
     return result;
 }

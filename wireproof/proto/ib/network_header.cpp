@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t ipv4_size = 20;
 constexpr std::size_t udp_size = 8;
-constexpr std::size_t icrc_size = 4;
 constexpr std::uint8_t udp = 17;
 constexpr std::uint8_t hops = 64;
 

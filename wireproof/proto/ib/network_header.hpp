@@ -12,6 +12,7 @@
 namespace wireproof::proto::ib {
 
 inline constexpr std::size_t network_header_size = 40;
+inline constexpr std::size_t icrc_size = 4;  // after the packet
 
 /// `packet` is the number of bytes from the base header to the pad. The header has identification
 /// 0, hop limit 64 and traffic class 0.

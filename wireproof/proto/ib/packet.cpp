@@ -6,7 +6,7 @@
 namespace wireproof::proto::ib {
 namespace {
 
-using Refused = tl::unexpected<Malformed>;
+using MalformedPacket = tl::unexpected<Malformed>;
 
 /// Takes headers from the front. The caller has checked that the bytes are enough.
 class HeaderReader {
@@ -37,24 +37,24 @@ void visit_extended(const Opcode& opcode, Some& headers, Visit&& visit) {
 
 ExpectedOr<Packet, Malformed> Packet::decode(const RxFrame& frame) {
     const ConstBytes bytes = frame.bytes;
-    if (bytes.size() < Bth::size) return Refused(Malformed::too_short);
+    if (bytes.size() < Bth::size) return MalformedPacket(Malformed::too_short);
     Packet packet;
     packet.headers.bth = Bth::decode(bytes.first<Bth::size>());
     const Bth& bth = packet.headers.bth;
-    if (bth.version != 0) return Refused(Malformed::version);
+    if (bth.version != 0) return MalformedPacket(Malformed::version);
     packet.opcode = find_opcode(bth.opcode);
-    if (packet.opcode == nullptr) return Refused(Malformed::unknown_opcode);
+    if (packet.opcode == nullptr) return MalformedPacket(Malformed::unknown_opcode);
 
     const std::size_t head = Bth::size + packet.opcode->extended_size();
     // A payload by reference is where encode put it: directly after the headers.
     if (bytes.size() < head || (!frame.lent.empty() && frame.lent_at != head)) {
-        return Refused(Malformed::headers_cut);
+        return MalformedPacket(Malformed::headers_cut);
     }
     HeaderReader reader(bytes.subspan(Bth::size));
     visit_extended(*packet.opcode, packet.headers, [&](auto& header) { reader.take(header); });
 
     const std::size_t behind = frame.size() - head;
-    if (behind < bth.pad) return Refused(Malformed::pad_too_long);
+    if (behind < bth.pad) return MalformedPacket(Malformed::pad_too_long);
     const ConstBytes data = frame.lent.empty() ? bytes.subspan(head) : frame.lent;
     packet.payload = data.first(std::min(data.size(), behind - bth.pad));
     return packet;

@@ -2,11 +2,12 @@
 
 #include <array>
 
+#include "wireproof/proto/pcie/wire_format.hpp"
+
 namespace wireproof::pcie {
 namespace {
 
 constexpr std::array<std::int64_t, 5> symbol_picoseconds = {4000, 2000, 1000, 500, 250};
-constexpr std::uint32_t tlp_overhead = 28;  // framing, number, four double words, ECRC, LCRC
 
 // AckFactor in tenths: how many TLPs of the largest size may wait for one Ack.
 std::uint32_t ack_factor_tenths(std::uint32_t width, std::size_t payload_max) {
@@ -35,7 +36,7 @@ std::uint32_t internal_delay(Speed speed) {
 
 // PCIE-30: the formula from which the published tables follow.
 std::uint32_t ack_latency_limit(LinkRate rate, std::size_t payload_max) {
-    const auto tlp = static_cast<std::uint32_t>(payload_max) + tlp_overhead;
+    const auto tlp = static_cast<std::uint32_t>(payload_max + tlp_overhead);
     const std::uint32_t factor = ack_factor_tenths(rate.width, payload_max);
     return tlp * factor / (10 * rate.width) + internal_delay(rate.speed);
 }

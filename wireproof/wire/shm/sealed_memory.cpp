@@ -19,7 +19,7 @@ namespace {
 
 constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-auto failed(const std::string& what) {
+auto memory_failed(const std::string& what) {
     return unexpected(what + ": " + std::generic_category().message(errno));
 }
 
@@ -33,7 +33,7 @@ int make_memory(const char* name) {
 Expected<Bytes> map(void* at, std::size_t size, int protection, int flags, int handle, off_t from) {
     void* const mapped = ::mmap(at, size, protection, flags, handle, from);
     if (mapped == MAP_FAILED) {
-        return failed("cannot map " + std::to_string(size) + " bytes of shared memory");
+        return memory_failed("cannot map " + std::to_string(size) + " bytes of shared memory");
     }
     return Bytes(static_cast<std::byte*>(mapped), size);
 }
@@ -81,10 +81,11 @@ std::size_t page_bytes() {
 Expected<Descriptor> make_sealed_memory(const char* name, std::size_t size) {
     const std::string what = "cannot make " + std::to_string(size) + " bytes of shared memory";
     Descriptor memory(make_memory(name));
-    if (!memory.is_open()) return failed(what);
+    if (!memory.is_open()) return memory_failed(what);
     // fallocate instead of ftruncate: it allocates the pages.
-    if (::fallocate(memory.handle(), 0, 0, static_cast<off_t>(size)) != 0) return failed(what);
-    if (::fcntl(memory.handle(), F_ADD_SEALS, size_seals) != 0) return failed(what);
+    if (::fallocate(memory.handle(), 0, 0, static_cast<off_t>(size)) != 0)
+        return memory_failed(what);
+    if (::fcntl(memory.handle(), F_ADD_SEALS, size_seals) != 0) return memory_failed(what);
     return memory;
 }
 
@@ -94,7 +95,8 @@ Expected<void> check_sealed_memory(const Descriptor& memory, std::size_t size) {
         return unexpected("shared memory of a peer is not sealed");
     }
     struct stat status {};
-    if (::fstat(memory.handle(), &status) != 0) return failed("cannot measure shared memory");
+    if (::fstat(memory.handle(), &status) != 0)
+        return memory_failed("cannot measure shared memory");
     if (status.st_size < 0 || static_cast<std::size_t>(status.st_size) < size) {
         return unexpected("shared memory of a peer is too short");
     }
@@ -104,9 +106,10 @@ Expected<void> check_sealed_memory(const Descriptor& memory, std::size_t size) {
 Expected<Descriptor> read_only(const Descriptor& memory) {
     const std::string path = "/proc/self/fd/" + std::to_string(memory.handle());
     Descriptor reopened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!reopened.is_open()) return failed("cannot reopen shared memory for reading");
+    if (!reopened.is_open()) return memory_failed("cannot reopen shared memory for reading");
     // With the usual permissions, each holder of the descriptor could reopen it for writing.
-    if (::fchmod(memory.handle(), S_IRUSR) != 0) return failed("cannot protect shared memory");
+    if (::fchmod(memory.handle(), S_IRUSR) != 0)
+        return memory_failed("cannot protect shared memory");
     return reopened;
 }
 

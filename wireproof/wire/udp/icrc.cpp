@@ -10,7 +10,6 @@ namespace wireproof {
 namespace {
 
 constexpr std::byte ones{0xFF};
-constexpr std::byte udp{17};
 constexpr std::size_t bth_size = 12;
 constexpr std::size_t resv8a_at = 4;  // in the BTH: congestion bits, which switches set
 
@@ -26,19 +25,19 @@ void put_udp(Bytes to, const IcrcCover::Datagram& datagram) {
 
 // The register of the reflected CRC, read as a polynomial. Its highest bit is x^0.
 constexpr std::uint32_t polynomial = 0xEDB88320;
-constexpr std::uint32_t one = 0x80000000;
+constexpr std::uint32_t unit = 0x80000000;
 
 constexpr std::uint32_t times_x(std::uint32_t a) {
     return (a >> 1) ^ ((a & 1) != 0 ? polynomial : 0);
 }
 
 constexpr std::uint32_t divided_by_x(std::uint32_t a) {
-    return (a & one) != 0 ? ((a ^ polynomial) << 1) | 1 : a << 1;
+    return (a & unit) != 0 ? ((a ^ polynomial) << 1) | 1 : a << 1;
 }
 
 constexpr std::uint32_t product(std::uint32_t a, std::uint32_t b) {
     std::uint32_t sum = 0;
-    for (std::uint32_t bit = one; bit != 0; bit >>= 1, b = times_x(b)) {
+    for (std::uint32_t bit = unit; bit != 0; bit >>= 1, b = times_x(b)) {
         if ((a & bit) != 0) sum ^= b;
     }
     return sum;
@@ -50,7 +49,7 @@ using Steps = std::array<std::uint32_t, 17>;
 /// eight steps.
 constexpr Steps steps_of(std::uint32_t (*step)(std::uint32_t)) {
     Steps steps{};
-    steps[0] = one;
+    steps[0] = unit;
     for (int bit = 0; bit < 8; ++bit) steps[0] = step(steps[0]);
     for (std::size_t k = 1; k < steps.size(); ++k) {
         steps[k] = product(steps[k - 1], steps[k - 1]);
@@ -71,7 +70,7 @@ std::optional<std::uint32_t> taken(const Steps& steps, std::uint32_t value, std:
 }
 
 // Bytes from the IPv4 identification to the end of the packet. The identification is two bytes in
-// network order; the first byte of a register is its lowest one, so swapped() converts.
+// network order; the first byte of a register is its lowest unit, so swapped() converts.
 constexpr std::size_t bytes_from_identification(std::size_t packet) {
     constexpr std::size_t identification_at = 4;
     return ipv4_size - identification_at + udp_size + packet;
@@ -100,7 +99,7 @@ void IcrcCover::put_ipv4(const Datagram& datagram) {
     put_be(ip.subspan(2, 2), ipv4_size + udp_size + datagram.packet + icrc_size);
     put_be(ip.subspan(4, 2), datagram.identification);
     ip[6] = std::byte{0x40};
-    ip[9] = udp;
+    ip[9] = udp_protocol;
     put_host(ip.subspan(12, 4), datagram.from);
     put_host(ip.subspan(16, 4), datagram.to);
     put_udp(Bytes(head_).subspan(link_size + ipv4_size, udp_size), datagram);
@@ -112,7 +111,7 @@ void IcrcCover::put_ipv6(const Datagram& datagram) {
     const Bytes ip = Bytes(head_).subspan(link_size, ipv6_size);
     ip[0] = std::byte{0x60};
     put_be(ip.subspan(4, 2), udp_size + datagram.packet + icrc_size);
-    ip[6] = udp;
+    ip[6] = udp_protocol;
     put_host(ip.subspan(8, 16), datagram.from);
     put_host(ip.subspan(24, 16), datagram.to);
     put_udp(Bytes(head_).subspan(link_size + ipv6_size, udp_size), datagram);
@@ -138,7 +137,7 @@ std::optional<IcrcCover> IcrcCover::of_headers(ConstBytes ip_and_udp) {
     const bool ipv6 = (ip_and_udp[0] & std::byte{0xF0}) == std::byte{0x60};
     const std::size_t size = (ipv4 ? ipv4_size : ipv6_size) + udp_size;
     if ((!ipv4 && !ipv6) || ip_and_udp.size() < size) return std::nullopt;
-    if (ip_and_udp[ipv4 ? 9 : 6] != udp) return std::nullopt;
+    if (ip_and_udp[ipv4 ? 9 : 6] != udp_protocol) return std::nullopt;
     IcrcCover cover;
     std::copy_n(ip_and_udp.begin(), size, cover.head_.begin() + link_size);
     cover.size_ = link_size + size;
@@ -148,7 +147,7 @@ std::optional<IcrcCover> IcrcCover::of_headers(ConstBytes ip_and_udp) {
 
 std::uint32_t IcrcCover::icrc(std::span<const ConstBytes> packet) const {
     WIREPROOF_CHECK(!packet.empty() && packet[0].size() >= packet_least);
-    // One call with one piece is faster than two calls.
+    // One call with unit piece is faster than two calls.
     std::array<std::byte, head_max + bth_size> front;
     std::copy_n(head_.begin(), size_, front.begin());
     const Bytes bth = Bytes(front).subspan(size_, bth_size);

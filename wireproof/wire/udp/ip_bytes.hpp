@@ -10,6 +10,7 @@ namespace wireproof {
 inline constexpr std::size_t ipv4_size = 20;  // without options
 inline constexpr std::size_t ipv6_size = 40;  // without extension headers
 inline constexpr std::size_t udp_size = 8;
+inline constexpr std::byte udp_protocol{17};
 
 // The ECN field: the lower two bits of the byte that IPv4 calls TOS and IPv6 traffic class.
 inline constexpr int ecn_mask = 3;

@@ -14,7 +14,7 @@
 namespace wireproof {
 namespace {
 
-constexpr std::size_t super_packet_max = 65'536;
+constexpr std::size_t super_packet_room = 65'536;
 // With more datagrams in one turn, the acknowledgements would leave too late and the peer would
 // wait. Also, the bytes would not stay in the cache until the engine reads them.
 constexpr std::size_t grouped_datagrams_max = 4;
@@ -36,7 +36,7 @@ void ReceiveBatch::count_failure(UdpCounters& counters) {
 
 ReceiveBatch::ReceiveBatch(const Config& config)
     : frame_max_(config.frame_max),
-      buffer_size_(config.grouped ? super_packet_max : config.frame_max),
+      buffer_size_(config.grouped ? super_packet_room : config.frame_max),
       reads_marks_(config.reads_marks),
       buffers_(
           (config.grouped ? std::min(config.datagrams, grouped_datagrams_max) : config.datagrams) *

@@ -10,7 +10,6 @@ namespace {
 using Refused = tl::unexpected<NotRocev2>;
 
 constexpr std::size_t addresses_size = 12;  // of Ethernet
-constexpr std::byte udp{17};
 
 constexpr std::uint16_t type_ipv4 = 0x0800;
 constexpr std::uint16_t type_ipv6 = 0x86DD;
@@ -39,7 +38,7 @@ struct Ip {
 
 ExpectedOr<Ip, NotRocev2> ipv4_of(ConstBytes bytes, Rocev2Datagram& datagram) {
     if (bytes.size() < ipv4_size || (bytes[0] & std::byte{0xF0}) != std::byte{0x40} ||
-        bytes[9] != udp) {
+        bytes[9] != udp_protocol) {
         return Refused(NotRocev2::other);
     }
     Ip ip{.bytes = bytes};
@@ -58,7 +57,7 @@ ExpectedOr<Ip, NotRocev2> ipv4_of(ConstBytes bytes, Rocev2Datagram& datagram) {
 
 ExpectedOr<Ip, NotRocev2> ipv6_of(ConstBytes bytes, Rocev2Datagram& datagram) {
     if (bytes.size() < ipv6_size || (bytes[0] & std::byte{0xF0}) != std::byte{0x60} ||
-        bytes[6] != udp) {
+        bytes[6] != udp_protocol) {
         return Refused(NotRocev2::other);
     }
     put_host(datagram.from, Address::Family::ipv6, bytes.subspan(8, 16));

@@ -8,8 +8,8 @@ namespace wireproof {
 namespace {
 
 constexpr std::size_t word = 4;  // packets are whole words, and so are their ICRCs
-constexpr std::size_t least = IcrcCover::packet_least + IcrcCover::icrc_size;
-constexpr std::size_t most = rocev2_packet_max + IcrcCover::icrc_size;
+constexpr std::size_t segment_least = IcrcCover::packet_least + IcrcCover::icrc_size;
+constexpr std::size_t segment_most = rocev2_packet_max + IcrcCover::icrc_size;
 
 }  // namespace
 
@@ -23,7 +23,8 @@ std::optional<Rocev2Segments> Rocev2Segments::of(const Rocev2Datagram& whole) {
     const std::size_t bytes = whole.packet.size() + IcrcCover::icrc_size;
     // The search also tries the second segment, because the first may be damaged.
     for (std::size_t place = 0; place < 2; ++place) {
-        for (std::size_t size = least; size <= most && (place + 1) * size <= bytes; size += word) {
+        for (std::size_t size = segment_least; size <= segment_most && (place + 1) * size <= bytes;
+             size += word) {
             Rocev2Segments segments(whole, size);
             if (segments.count() > 1 && segments.at(place).icrc_right()) return segments;
         }

@@ -14,8 +14,6 @@
 namespace wireproof {
 namespace {
 
-constexpr std::size_t batch_limit = 1024;  // of the kernel, for one system call
-
 // A receiver may get the segments one by one and compute their identifications. With this limit,
 // the identifications of the next super-packet are near those of the one before.
 constexpr std::size_t segments_most = IdentificationWindow::behind;
@@ -50,10 +48,6 @@ bool names_a_host(const Address& address) {
            std::ranges::any_of(address.host, [](auto byte) { return byte != 0; });
 }
 
-bool set_option(int handle, int level, int name, int value) {
-    return ::setsockopt(handle, level, name, &value, sizeof value) == 0;
-}
-
 // A kernel that may not fragment writes identification 0. Over IPv4, packets leave without UDP's
 // checksum, like those of adapters: the ICRC is stronger. But the kernel refuses a super-packet
 // without a UDP checksum, and on loopback a checksum costs nothing. Over IPv6, UDP requires a
@@ -83,7 +77,7 @@ Expected<void> check(const Rocev2Wire::Config& config) {
             "every packet's check covers it");
     }
     return within("frame_max", config.frame_max, IcrcCover::packet_least, rocev2_packet_max)
-        .and_then([&] { return within("batch", config.batch, 1, batch_limit); });
+        .and_then([&] { return within("batch", config.batch, 1, system_call_datagrams_max); });
 }
 
 bool sends_super_packets(const Rocev2Wire::Config& config, const UdpSocket& socket) {

@@ -13,11 +13,12 @@
 #include "wireproof/wire/udp/ip_bytes.hpp"
 
 namespace wireproof {
-namespace {
 
 bool set_option(int handle, int level, int name, int value) {
     return ::setsockopt(handle, level, name, &value, sizeof value) == 0;
 }
+
+namespace {
 
 // The forced option may exceed the administrator's limit, if this process is permitted to use it.
 // The plain option stops at the limit.

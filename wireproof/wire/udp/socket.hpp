@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -21,6 +22,12 @@ union SocketAddress {
 SocketAddress to_socket_address(const Address& address);
 Address from_socket_address(const SocketAddress& address);
 socklen_t length_of(const SocketAddress& address);
+
+/// Whether the kernel accepted the option.
+bool set_option(int handle, int level, int name, int value);
+
+/// So many datagrams the kernel takes or gives in one system call at most.
+inline constexpr std::size_t system_call_datagrams_max = 1024;
 
 /// Explicit congestion notification (RFC 3168): a router whose queue is long marks packets instead
 /// of dropping them, if their sender says that its transport answers marks.

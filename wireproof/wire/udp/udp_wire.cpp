@@ -8,7 +8,6 @@
 namespace wireproof {
 namespace {
 
-constexpr std::size_t batch_limit = 1024;   // of the kernel, for one system call
 constexpr std::size_t segments_limit = 64;  // of older kernels, for one super-packet
 
 Expected<void> check(const UdpWire::Config& config) {
@@ -20,8 +19,9 @@ Expected<void> check(const UdpWire::Config& config) {
     };
     if (!config.local.is_set()) return unexpected("UDP wire: no local address");
     return within("frame_max", config.frame_max, UdpWire::frame_limit)
-        .and_then([&] { return within("batch", config.batch, batch_limit); })
-        .and_then([&] { return within("batch_most", config.batch_most, batch_limit); });
+        .and_then([&] { return within("batch", config.batch, system_call_datagrams_max); })
+        .and_then(
+            [&] { return within("batch_most", config.batch_most, system_call_datagrams_max); });
 }
 
 // The batch must fit into the kernel's send buffer: frames that do not fit are lost. The kernel
