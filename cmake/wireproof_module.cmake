@@ -1,5 +1,5 @@
 # wireproof_module(proto/am DEPENDS core [FOLDERS send …] [LIBS OpenSSL::Crypto]
-#                  [STATISTICS long_test.cpp …])
+#                  [STATISTICS long_test.cpp …] [MOST files])
 #   Makes one library from the sources of the current folder and its FOLDERS, and one test program
 #   from their *_test.cpp. The files of STATISTICS average over millions of packets; they become a
 #   second test program with the label statistics.
@@ -23,6 +23,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU"
     -Wno-stringop-overread)
 endif()
 
+if(WIREPROOF_UNITY)
+  # A class with a member of an unnamed namespace is fine in a source file, but g++ takes a file of a unit for a header.
+  target_compile_options(wireproof_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
+
 # For a library that may become a part of an installed library. Its code is position independent, and
 # only functions that are marked with WIREPROOF_EXPORT are visible.
 function(wireproof_library name)
@@ -37,19 +42,38 @@ function(wireproof_library name)
   endif()
 endfunction()
 
-if(WIREPROOF_PCH)
-  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/standard_headers.cpp CONTENT "")
-  add_library(wireproof_standard_headers OBJECT ${CMAKE_BINARY_DIR}/standard_headers.cpp)
-  target_link_libraries(wireproof_standard_headers PRIVATE wireproof_options)
-  wireproof_library(wireproof_standard_headers)
-  # The headers that most files include. The other files do not become much slower to compile.
-  target_precompile_headers(wireproof_standard_headers PRIVATE <algorithm> <array> <bit> <chrono>
-    <cmath> <cstdint> <cstring> <deque> <functional> <limits> <map> <memory> <optional> <span>
-    <string> <string_view> <utility> <variant> <vector>)
-endif()
+# wireproof_units(target [MOST n])
+#   The files of a target are compiled in units of at most n files, in the order of their paths: reading the headers and
+#   making code of templates takes longer than the code of these files. So the names in unnamed namespaces must differ
+#   within a target. Files with the property SKIP_UNITY_BUILD_INCLUSION are compiled alone, as all files are if
+#   WIREPROOF_UNITY is off.
+function(wireproof_units target)
+  if(NOT WIREPROOF_UNITY)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "MOST" "" ${ARGN})
+  if(NOT ARG_MOST)
+    set(ARG_MOST 40)
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(SORT sources)
+  list(LENGTH sources count)
+  math(EXPR units "(${count} + ${ARG_MOST} - 1) / ${ARG_MOST}")
+  set(at 0)
+  foreach(source ${sources})
+    math(EXPR unit "${at} * ${units} / ${count}")
+    set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${unit})
+    math(EXPR at "${at} + 1")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
 
 function(wireproof_module path)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;FOLDERS;LIBS;STATISTICS" ${ARGN})
+  cmake_parse_arguments(ARG "" "MOST" "DEPENDS;FOLDERS;LIBS;STATISTICS" ${ARGN})
+  set(units "")
+  if(ARG_MOST)
+    set(units MOST ${ARG_MOST})
+  endif()
   string(REPLACE "/" "_" name "${path}")
   set(patterns *.cpp)
   foreach(folder ${ARG_FOLDERS})
@@ -67,9 +91,7 @@ function(wireproof_module path)
     add_library(wireproof_${name} STATIC ${sources})
     set(scope PUBLIC)
     wireproof_library(wireproof_${name})
-    if(WIREPROOF_PCH)
-      target_precompile_headers(wireproof_${name} REUSE_FROM wireproof_standard_headers)
-    endif()
+    wireproof_units(wireproof_${name} ${units})
   else()
     add_library(wireproof_${name} INTERFACE)
   endif()
