@@ -44,7 +44,7 @@ void show_private(ConstBytes told, Param& to) {
     to.private_data_len = static_cast<std::uint8_t>(told.size());
 }
 
-/// An IP address as the address_header has it: an IPv4 address is in the last four bytes, after
+/// An IP address as the header has it: an IPv4 address is in the last four bytes, after
 /// zeros.
 ib::Gid ip_of(const ib::Gid& gid) {
     ib::Gid ip = gid;

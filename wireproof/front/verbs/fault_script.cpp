@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, proto::ib::completion_status_names.size()
      "MW_BIND_ERR", "BAD_RESP_ERR",  "REM_INV_REQ_ERR",  "REM_ACCESS_ERR",
      "REM_OP_ERR",  "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR"};
 
-/// The packet_kinds of packets, with the names that `wireproof inspect` shows.
+/// The kinds of packets, with the names that `wireproof inspect` shows.
 std::vector<std::string_view> packet_kinds() {
     std::vector<std::string_view> names = {"ACK",
                                            "RNR NAK",

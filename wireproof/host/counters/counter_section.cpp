@@ -78,7 +78,7 @@ CounterSection::~CounterSection() {
     if (!fork_.forked()) file_->give_back(bytes_);
 }
 
-// All positions are multiples of a word_size, so that each value is written at once.
+// All positions are multiples of a word, so that each value is written at once.
 void CounterSection::store(std::size_t at, std::uint64_t value) {
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(bytes_.data() + at))
         .store(value, std::memory_order_relaxed);

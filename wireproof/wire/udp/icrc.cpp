@@ -70,7 +70,7 @@ std::optional<std::uint32_t> taken(const Steps& steps, std::uint32_t value, std:
 }
 
 // Bytes from the IPv4 identification to the end of the packet. The identification is two bytes in
-// network order; the first byte of a register is its lowest unit, so swapped() converts.
+// network order; the first byte of a register is its lowest one, so swapped() converts.
 constexpr std::size_t bytes_from_identification(std::size_t packet) {
     constexpr std::size_t identification_at = 4;
     return ipv4_size - identification_at + udp_size + packet;
@@ -147,7 +147,7 @@ std::optional<IcrcCover> IcrcCover::of_headers(ConstBytes ip_and_udp) {
 
 std::uint32_t IcrcCover::icrc(std::span<const ConstBytes> packet) const {
     WIREPROOF_CHECK(!packet.empty() && packet[0].size() >= packet_least);
-    // One call with unit piece is faster than two calls.
+    // One call with one piece is faster than two calls.
     std::array<std::byte, head_max + bth_size> front;
     std::copy_n(head_.begin(), size_, front.begin());
     const Bytes bth = Bytes(front).subspan(size_, bth_size);
