@@ -10,7 +10,7 @@ add_library(wireproof_options INTERFACE)
 target_include_directories(wireproof_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 target_compile_options(wireproof_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wnon-virtual-dtor
   -Wold-style-cast -Wcast-align -Wunused -Woverloaded-virtual -Wnull-dereference
   -Wdouble-promotion -Wformat=2 -Wimplicit-fallthrough $<$<BOOL:${WIREPROOF_WERROR}>:-Werror>)
 # At -O2 and above, and with sanitizers, g++ 12 warns about its own headers after it has inlined them.
@@ -23,7 +23,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU"
     -Wno-stringop-overread)
 endif()
 
-if(WIREPROOF_UNITY)
+if(NOT WIREPROOF_UNITY)
+  # In a unit, a local name may also be the name of something in another file.
+  target_compile_options(wireproof_options INTERFACE -Wshadow)
+else()
   # A class with a member of an unnamed namespace is fine in a source file, but g++ takes a file of a unit for a header.
   target_compile_options(wireproof_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endif()
@@ -131,6 +134,7 @@ function(wireproof_test name)
   endif()
   target_compile_options(${name} PRIVATE ${options})
   target_precompile_headers(${name} REUSE_FROM wireproof_gtest)
+  wireproof_units(${name} MOST 14)
   if(NOT WIREPROOF_TEST_SUITES)
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
       PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})

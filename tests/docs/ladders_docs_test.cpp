@@ -6,7 +6,7 @@
 namespace wireproof::lab {
 namespace {
 
-const docs::Document& page() {
+const docs::Document& ladders_page() {
     static const docs::Document document("ladders.md");
     return document;
 }
@@ -31,7 +31,7 @@ double nanoseconds(Duration duration) {
 
 void expect_row(const std::string& key, const std::string& cells,
                 const std::vector<double>& computed) {
-    page().expect_figures("\\| `" + key + "` \\| " + cells + " \\|", computed);
+    ladders_page().expect_figures("\\| `" + key + "` \\| " + cells + " \\|", computed);
 }
 
 TEST(LaddersPage, HasTheDefaultsOfTheLinks) {
@@ -40,7 +40,7 @@ TEST(LaddersPage, HasTheDefaultsOfTheLinks) {
     const LinkFigures am = plain(Protocol::sp_am).link;
     expect_row("latency_ns", "(\\d+) \\| (\\d+) \\| (\\d+ \\d+)",
                {nanoseconds(pcie.latency), nanoseconds(hippi.latency), nanoseconds(am.latency)});
-    page().groups("\\| `bytes_per_second` \\| 10⁹ \\| 10⁹ \\| 4 · 10⁷ \\|");
+    ladders_page().groups("\\| `bytes_per_second` \\| 10⁹ \\| 10⁹ \\| 4 · 10⁷ \\|");
     EXPECT_EQ(pcie.bytes_per_second, 1'000'000'000U);
     EXPECT_EQ(hippi.bytes_per_second, 1'000'000'000U);
     EXPECT_EQ(am.bytes_per_second, 40'000'000U);
@@ -68,15 +68,15 @@ TEST(LaddersPage, HasTheDefaultsOfFlits) {
     expect_both("timeout_flits", plain.timeout_flits, ucie.timeout_flits);
     expect_both("trailing_nops", plain.trailing_nops, ucie.trailing_nops);
     expect_row("store_flits", "(\\d+)", {static_cast<double>(plain.store_flits)});
-    page().expect_figures(
+    ladders_page().expect_figures(
         "\\| `modulus`, `first_number` \\| (\\d+), (\\d+); (\\d+), (\\d+) \\|",
         {static_cast<double>(plain.modulus), static_cast<double>(plain.first_number),
          static_cast<double>(ucie.modulus), static_cast<double>(ucie.first_number)});
-    page().expect_figures(
+    ladders_page().expect_figures(
         "\\| `explicit_run`, `nak_run` \\| (\\d+), (\\d+); (\\d+), (\\d+) \\|",
         {static_cast<double>(plain.explicit_run), static_cast<double>(plain.nak_run),
          static_cast<double>(ucie.explicit_run), static_cast<double>(ucie.nak_run)});
-    page().expect_figures(
+    ladders_page().expect_figures(
         "\\| `replay_num_limit`, `retrain_ns` \\| (\\d+), (\\d+) \\|",
         {static_cast<double>(plain.replay_num_limit), nanoseconds(plain.retrain_time)});
     EXPECT_TRUE(plain.withdraws);
@@ -95,7 +95,7 @@ TEST(LaddersPage, HasTheDefaultsOfPcie) {
     expect_row("outstanding", "(\\d+)", {static_cast<double>(config.outstanding)});
     expect_row("payload_max", "(\\d+)", {static_cast<double>(config.payload_max)});
     expect_row("update_every_ns", "(\\d+ \\d+)", {nanoseconds(config.update_every)});
-    page().groups("\\| `header_credits`, `data_credits` \\| 0 \\|");
+    ladders_page().groups("\\| `header_credits`, `data_credits` \\| 0 \\|");
     const auto posted = config.credits[static_cast<std::size_t>(pcie::FlowType::posted)];
     EXPECT_EQ(posted.headers, 0U);
     EXPECT_EQ(posted.data, 0U);
@@ -113,9 +113,9 @@ TEST(LaddersPage, HasTheDefaultsOfHippi) {
                {nanoseconds(config.null_after) / nanoseconds(unit)});
     expect_row("retry_after_ns", "(\\d+) loops",
                {nanoseconds(config.retry_after) / nanoseconds(config.loop)});
-    page().groups("\\| `guard` \\| true \\|");
-    page().groups("\\| `rseq_any_good` \\| false \\|");
-    page().groups("\\| `duplicates` \\| `\"status_null\"` \\|");
+    ladders_page().groups("\\| `guard` \\| true \\|");
+    ladders_page().groups("\\| `rseq_any_good` \\| false \\|");
+    ladders_page().groups("\\| `duplicates` \\| `\"status_null\"` \\|");
     EXPECT_TRUE(config.guard);
     EXPECT_FALSE(config.rseq_any_good);
     EXPECT_EQ(config.duplicates, hippi::Duplicates::status_null);
@@ -139,15 +139,15 @@ TEST(LaddersPage, HasTheDefaultsOfUltraEthernet) {
                {nanoseconds(config.init_every), nanoseconds(config.ack_idle)});
     expect_row("first_number`, `payload_max", "(\\d+), (\\d+)",
                {static_cast<double>(config.first_number), static_cast<double>(config.payload_max)});
-    page().expect_figures("`modulus` is 2 to 1 048 576, (\\d+ \\d+ \\d+) by default",
-                          {static_cast<double>(config.modulus)});
+    ladders_page().expect_figures("`modulus` is 2 to 1 048 576, (\\d+ \\d+ \\d+) by default",
+                                  {static_cast<double>(config.modulus)});
     EXPECT_TRUE(config.re_init_on_flush && config.restarts_both_ways && !config.nack_counts);
 }
 
 TEST(LaddersPage, HasTheDefaultsOfSpAm) {
     const auto sp2 = engine<am::Config>(Protocol::sp_am);
     const auto ethernet = engine<am::Config>(Protocol::sp_am, "preset = \"ethernet\"");
-    page().expect_figures(
+    ladders_page().expect_figures(
         "`\"sp2\"` \\| packets of (\\d+) bytes, go-back-N; `\"ethernet\"`: of (\\d+),",
         {static_cast<double>(sp2.packet_max), static_cast<double>(ethernet.packet_max)});
     EXPECT_EQ(sp2.recovery, am::Recovery::go_back_n);
@@ -155,11 +155,11 @@ TEST(LaddersPage, HasTheDefaultsOfSpAm) {
     expect_row("window", "(\\d+) and (\\d+); (\\d+)",
                {static_cast<double>(sp2.window[0]), static_cast<double>(sp2.window[1]),
                 static_cast<double>(ethernet.window[0])});
-    page().expect_figures(
+    ladders_page().expect_figures(
         "\\| `chunk_packets`, `chunks_in_flight` \\| (\\d+), (\\d+); (\\d+), by the path",
         {static_cast<double>(sp2.chunk_packets), static_cast<double>(sp2.chunks_in_flight),
          static_cast<double>(ethernet.chunk_packets)});
-    page().expect_figures(
+    ladders_page().expect_figures(
         "\\| `keepalive_after_ns`, `keepalive_max_ns` \\| ([\\d.]+) and (\\d+) ms; (\\d+) and "
         "(\\d+) "
         "ms \\|",
@@ -173,7 +173,7 @@ TEST(LaddersPage, HasTheDefaultsOfSpAm) {
 TEST(LaddersPage, HasTheDefaultsOfTrafficAndOfTheEnd) {
     const Scenario scenario = plain(Protocol::pcie);
     const Traffic& traffic = scenario.traffic.at(0);
-    page().groups("\\| `at_ns`, `every_ns` \\| 0, 0 \\|");
+    ladders_page().groups("\\| `at_ns`, `every_ns` \\| 0, 0 \\|");
     EXPECT_EQ(traffic.at, Duration());
     EXPECT_EQ(traffic.every, Duration());
     expect_row("messages", "(\\d+)", {static_cast<double>(traffic.messages)});
@@ -182,7 +182,7 @@ TEST(LaddersPage, HasTheDefaultsOfTrafficAndOfTheEnd) {
                 static_cast<double>(plain(Protocol::sp_am).traffic.at(0).bytes)});
     expect_row("seed", "(\\d+)", {static_cast<double>(scenario.seed)});
     expect_row("frames", "(\\d+)", {static_cast<double>(scenario.stop.frames)});
-    page().groups("\\| `until_ns` \\| 10⁹ \\|");
+    ladders_page().groups("\\| `until_ns` \\| 10⁹ \\|");
     EXPECT_EQ(scenario.stop.until, Duration::milliseconds(1'000));
 }
 

@@ -22,10 +22,10 @@ struct Case {
 Operation request(bool answered) {
     return {.what = Operation::What::request, .answered = answered};
 }
-Operation store(std::size_t bytes) {
+Operation store_of(std::size_t bytes) {
     return {.what = Operation::What::store, .bytes = bytes};
 }
-Operation get(std::size_t bytes) {
+Operation get_of(std::size_t bytes) {
     return {.what = Operation::What::get, .bytes = bytes};
 }
 
@@ -35,10 +35,10 @@ std::vector<Case> cases() {
         {"requests and replies",
          {{{request(true), request(false), request(true), request(true)}, {}}}},
         {"requests both ways", {{{request(true), request(true)}, {request(true), request(false)}}}},
-        {"a store among requests", {{{request(false), store(100), request(true)}, {}}}},
-        {"a store against a request", {{{store(100)}, {request(true)}}}},
-        {"a get", {{{get(100), request(true)}, {}}}},
-        {"gets both ways", {{{get(100)}, {get(40)}}}},
+        {"a store among requests", {{{request(false), store_of(100), request(true)}, {}}}},
+        {"a store against a request", {{{store_of(100)}, {request(true)}}}},
+        {"a get", {{{get_of(100), request(true)}, {}}}},
+        {"gets both ways", {{{get_of(100)}, {get_of(40)}}}},
     };
 }
 

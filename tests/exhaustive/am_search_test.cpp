@@ -15,7 +15,7 @@ constexpr AmCall answered{.answered = true};
 constexpr AmCall store{.what = What::store, .bytes = 100};  // two chunks
 constexpr AmCall get{.what = What::get, .bytes = 100};
 
-SearchSetting bad_wire(std::size_t in_flight, std::uint32_t faults) {
+SearchSetting bad_am_wire(std::size_t in_flight, std::uint32_t faults) {
     return {.in_flight = in_flight,
             .faults = faults,
             .repeat = true,
@@ -50,27 +50,27 @@ protected:
 TEST_P(AmSearchTest, OneWayRequestsAreSafeAndLive) {
     const AmPrograms programs{{{one_way, one_way, one_way, one_way}, {}}};
     for (std::uint32_t window = 1; window <= 4; ++window) {
-        expect_to_hold("four requests", window, programs, bad_wire(3, 3));
+        expect_to_hold("four requests", window, programs, bad_am_wire(3, 3));
     }
 }
 
 TEST_P(AmSearchTest, RequestsAndRepliesAreSafeAndLive) {
     const AmPrograms programs{{{answered, answered, answered}, {}}};
     for (std::uint32_t window = 1; window <= 4; ++window) {
-        expect_to_hold("three requests and replies", window, programs, bad_wire(2, 2));
+        expect_to_hold("three requests and replies", window, programs, bad_am_wire(2, 2));
     }
 }
 
 TEST_P(AmSearchTest, RequestsBothWaysAreSafeAndLive) {
     const AmPrograms programs{{{one_way, one_way}, {one_way, one_way}}};
     for (std::uint32_t window = 1; window <= 4; ++window) {
-        expect_to_hold("two requests each way", window, programs, bad_wire(2, 2));
+        expect_to_hold("two requests each way", window, programs, bad_am_wire(2, 2));
     }
 }
 
 TEST_P(AmSearchTest, AChunkIsSafeAndLive) {
     expect_to_hold("a store of two chunks and a request", 3, {{{store, one_way}, {}}},
-                   bad_wire(3, 2));
+                   bad_am_wire(3, 2));
 }
 
 // `in_open` fits in its OPEN. `begun` also needs a chunk.
@@ -82,7 +82,7 @@ TEST_P(AmSearchTest, StoresThatBeginInTheirOpenAreSafeAndLive) {
     for (const AmPrograms& programs :
          {AmPrograms{{{one_way, in_open, one_way}, {}}}, AmPrograms{{{begun, one_way}, {}}},
           AmPrograms{{{begun}, {in_open}}}}) {
-        AmSearch search(opening, programs, bad_wire(3, 2));
+        AmSearch search(opening, programs, bad_am_wire(3, 2));
         expect_holds("stores that begin in their OPEN", search);
     }
 }
@@ -97,33 +97,34 @@ TEST_P(AmSearchTest, RefusedTransfersEndWithTheirReason) {
         for (const Reason reason : {Reason::no_handler, Reason::forbidden}) {
             const AmCall refused{.what = What::store, .bytes = bytes, .refusal = reason};
             const AmPrograms programs{{{refused, one_way}, {}}};
-            AmSearch whole(opening, programs, bad_wire(3, 1));
+            AmSearch whole(opening, programs, bad_am_wire(3, 1));
             expect_holds("a refused store that begins in its OPEN", whole);
-            AmSearch search(config(3), programs, bad_wire(3, 1));
+            AmSearch search(config(3), programs, bad_am_wire(3, 1));
             expect_holds("a refused store", search);
         }
     }
     for (const Reason reason : {Reason::none, Reason::forbidden}) {
         const AmCall empty{.what = What::get, .bytes = 0, .refusal = reason};
         expect_to_hold("a get of no bytes and a request", 3, {{{empty, one_way}, {}}},
-                       bad_wire(3, 2));
+                       bad_am_wire(3, 2));
     }
 }
 
 TEST_P(AmSearchTest, AGetIsSafeAndLive) {
-    expect_to_hold("a get of two chunks and a request", 3, {{{get, one_way}, {}}}, bad_wire(2, 2));
+    expect_to_hold("a get of two chunks and a request", 3, {{{get, one_way}, {}}},
+                   bad_am_wire(2, 2));
 }
 
 // Timers may expire before the answer can arrive.
 TEST_P(AmSearchTest, HastyTimersAreSafeAndLive) {
-    SearchSetting setting = bad_wire(2, 2);
+    SearchSetting setting = bad_am_wire(2, 2);
     setting.early_timers = true;
     expect_to_hold("three requests and replies", 2, {{{answered, answered, answered}, {}}},
                    setting);
 }
 
 TEST_P(AmSearchTest, EqualFingerprintsHaveEqualFutures) {
-    SearchSetting setting = bad_wire(2, 2);
+    SearchSetting setting = bad_am_wire(2, 2);
     setting.doubt = true;
     for (const AmPrograms& programs :
          {AmPrograms{{{answered, answered, answered}, {}}}, AmPrograms{{{store, one_way}, {}}}}) {

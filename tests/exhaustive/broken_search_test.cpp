@@ -12,10 +12,8 @@
 namespace wireproof::lab {
 namespace {
 
-constexpr auto another_message = "a message was delivered that is not the next one";
 constexpr auto too_much_again = "more was sent again than the faults are reason for";
 constexpr auto acknowledged_too_early = "a message was acknowledged that was not delivered";
-constexpr auto never_finishes = "whatever happens from here on, this never finishes";
 
 using PcieTampering = LinkTampering<pcie::Link>;
 using HippiTampering = LinkTampering<hippi::Link>;

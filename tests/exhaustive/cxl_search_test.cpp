@@ -10,9 +10,7 @@
 namespace wireproof::lab {
 namespace {
 
-constexpr auto never_finishes = "whatever happens from here on, this never finishes";
-
-cxl::Config config_of(std::uint32_t window, std::string_view rule = "as-shipped") {
+cxl::Config cxl_config_of(std::uint32_t window, std::string_view rule = "as-shipped") {
     cxl::Config config = CxlAdapter::search_config(window, CxlAdapter::smallest_modulus(window));
     const auto& rules = CxlAdapter::rules;
     CxlAdapter::set_rule(config, static_cast<std::size_t>(
@@ -22,38 +20,38 @@ cxl::Config config_of(std::uint32_t window, std::string_view rule = "as-shipped"
 
 // CXL-5, CXL-6, CXL-7, CXL-9
 TEST(CxlSearch, IsSafeAndLiveWithWindowsTwoAndThree) {
-    CxlSearch two(config_of(2), {.messages = 7}, {.faults = 4});
+    CxlSearch two(cxl_config_of(2), {.messages = 7}, {.faults = 4});
     expect_holds("CXL, window 2 of 4, 4 faults", two);
-    CxlSearch three(config_of(3), {.messages = 9}, {.faults = 4});
+    CxlSearch three(cxl_config_of(3), {.messages = 9}, {.faults = 4});
     expect_holds("CXL, window 3 of 5, 4 faults", three);
 }
 
 TEST(CxlSearch, IsSafeAndLiveBothWays) {
-    CxlSearch two(config_of(2), {.messages = 3, .both_ways = true}, {.faults = 2});
+    CxlSearch two(cxl_config_of(2), {.messages = 3, .both_ways = true}, {.faults = 2});
     expect_holds("CXL, both ways, window 2 of 4, 2 faults", two);
-    CxlSearch three(config_of(3), {.messages = 4, .both_ways = true}, {.faults = 2});
+    CxlSearch three(cxl_config_of(3), {.messages = 4, .both_ways = true}, {.faults = 2});
     expect_holds("CXL, both ways, window 3 of 5, 2 faults", three);
 }
 
 TEST(CxlSearch, IsSafeAndLiveWhenUsersHesitate) {
-    CxlSearch search(config_of(2), {.messages = 5}, {.faults = 3, .users_hesitate = true});
+    CxlSearch search(cxl_config_of(2), {.messages = 5}, {.faults = 3, .users_hesitate = true});
     expect_holds("CXL, users hesitate, window 2 of 4, 3 faults", search);
 }
 
 TEST(CxlSearch, IsSafeAndLiveWithThreeFlitsInFlight) {
-    CxlSearch search(config_of(2), {.messages = 6}, {.in_flight = 3, .faults = 3});
+    CxlSearch search(cxl_config_of(2), {.messages = 6}, {.in_flight = 3, .faults = 3});
     expect_holds("CXL, 3 in flight, window 2 of 4, 3 faults", search);
 }
 
 // CXL-19, CXL-20: for each pattern of spoilt frames.
 TEST(CxlSearch, ComesUpWhateverIsSpoilt) {
-    CxlSearch search(config_of(2), {.messages = 0, .start_up = true}, {.faults = 4});
+    CxlSearch search(cxl_config_of(2), {.messages = 0, .start_up = true}, {.faults = 4});
     expect_holds("CXL, start-up, 4 faults", search);
 }
 
 // CXL-10, CXL-12: each second request is in vain, so there are many trainings.
 TEST(CxlSearch, LosesNothingInPhyReinit) {
-    cxl::Config config = config_of(2);
+    cxl::Config config = cxl_config_of(2);
     config.max_num_retry = 1;
     CxlSearch search(config, {.messages = 5}, {.faults = 4});
     expect_holds("CXL, MAX_NUM_RETRY 1, window 2 of 4, 4 faults", search);
@@ -70,7 +68,8 @@ SearchResult expect_refuted(const std::string& what, CxlSearch& search, SearchVe
 // CXL-5: one fault suffices.
 TEST(BrokenCxl, AFullBufferLooksEmptyAndTheLinkDiesQuietly) {
     for (const std::uint32_t window : {2U, 3U}) {
-        CxlSearch search(config_of(window, "fill-buffer"), {.messages = 3 * window}, {.faults = 1});
+        CxlSearch search(cxl_config_of(window, "fill-buffer"), {.messages = 3 * window},
+                         {.faults = 1});
         expect_refuted("CXL, fill-buffer", search, SearchVerdict::stuck, never_finishes);
     }
 }
@@ -78,7 +77,8 @@ TEST(BrokenCxl, AFullBufferLooksEmptyAndTheLinkDiesQuietly) {
 // CXL-6: a TIMEOUT that is too early gives a second answer; its replay is counted again.
 TEST(BrokenCxl, AnyAnswerDeliversAReplayTwice) {
     for (const std::uint32_t window : {2U, 3U}) {
-        CxlSearch search(config_of(window, "any-answer"), {.messages = 3 * window}, {.faults = 2});
+        CxlSearch search(cxl_config_of(window, "any-answer"), {.messages = 3 * window},
+                         {.faults = 2});
         expect_refuted("CXL, any-answer", search, SearchVerdict::broken,
                        "a message was delivered that is not the next one");
     }
@@ -86,7 +86,7 @@ TEST(BrokenCxl, AnyAnswerDeliversAReplayTwice) {
 
 // CXL-7: no fault is needed.
 TEST(BrokenCxl, WithoutTheAckTimerTheLastAcknowledgementsNeverReturn) {
-    CxlSearch search(config_of(3, "no-ack-timer"), {.messages = 9},
+    CxlSearch search(cxl_config_of(3, "no-ack-timer"), {.messages = 9},
                      {.faults = 1, .early_timers = false});
     expect_refuted("CXL, no-ack-timer", search, SearchVerdict::stuck, never_finishes);
 }
@@ -106,14 +106,14 @@ TEST(CxlSearch, EqualFingerprintsHaveEqualFutures) {
         .faults = 2, .users_hesitate = true, .shift_labels = false, .doubt = true};
     const SearchSetting few{.faults = 2, .shift_labels = false, .doubt = true};
     expect_no_doubt("CXL, doubt, window 2 of 4",
-                    CxlSearch(config_of(2), {.messages = 6}, doubting));
+                    CxlSearch(cxl_config_of(2), {.messages = 6}, doubting));
     expect_no_doubt("CXL, doubt, both ways",
-                    CxlSearch(config_of(2), {.messages = 3, .both_ways = true}, few));
+                    CxlSearch(cxl_config_of(2), {.messages = 3, .both_ways = true}, few));
     const SearchSetting more{.faults = 4, .shift_labels = false, .doubt = true};
     for (const LinkTask task :
          {LinkTask{.messages = 2}, LinkTask{.messages = 0, .start_up = true}}) {
         const SearchDoubts doubts =
-            expect_no_doubt("CXL, doubt, trainings", CxlSearch(config_of(2), task, more));
+            expect_no_doubt("CXL, doubt, trainings", CxlSearch(cxl_config_of(2), task, more));
         EXPECT_GT(doubts.shifts_compared, 1000U);
     }
 }
@@ -138,15 +138,15 @@ TEST(CxlSearch, ShiftedTrainingsChangeNoAnswer) {
     };
     const LinkTask start_up{.messages = 0, .start_up = true};
     const auto trainings =
-        compare("CXL, start-up, 4 faults", config_of(2), start_up, {.faults = 4});
+        compare("CXL, start-up, 4 faults", cxl_config_of(2), start_up, {.faults = 4});
     EXPECT_LT(trainings.first, trainings.second);
-    cxl::Config one_request = config_of(2);
+    cxl::Config one_request = cxl_config_of(2);
     one_request.max_num_retry = 1;
     const auto retrained =
         compare("CXL, MAX_NUM_RETRY 1, 4 faults", one_request, {.messages = 4}, {.faults = 4});
     EXPECT_LT(retrained.first, retrained.second);
     for (const char* rule : {"fill-buffer", "any-answer", "no-ack-timer"}) {
-        cxl::Config broken = config_of(2, rule);
+        cxl::Config broken = cxl_config_of(2, rule);
         broken.max_num_retry = rule == std::string_view("any-answer") ? 2 : 1;
         compare(rule, broken, {.messages = 6}, {.faults = 3});
     }

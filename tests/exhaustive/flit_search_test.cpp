@@ -21,44 +21,41 @@ enum Variant : std::size_t {
     no_cxl_13,
 };
 
-flit::Config config_of(Variant variant, std::uint32_t window) {
+flit::Config flit_config_of(Variant variant, std::uint32_t window) {
     flit::Config config = FlitAdapter::search_config(window, FlitAdapter::smallest_modulus(window));
     FlitAdapter::set_rule(config, variant);
     return config;
 }
 
-constexpr auto another_message = "a message was delivered that is not the next one";
-constexpr auto never_finishes = "whatever happens from here on, this never finishes";
-
 // FLIT-19, UCIE-10
 TEST(FlitSearch, IsSafeAndLiveWithWindowOneWhateverIsSpoilt) {
-    FlitSearch one(config_of(standard, 1), {.messages = 3}, {});
+    FlitSearch one(flit_config_of(standard, 1), {.messages = 3}, {});
     expect_holds("flit, window 1 of 3", one);
-    FlitSearch uci(config_of(ucie, 1), {.messages = 3}, {});
+    FlitSearch uci(flit_config_of(ucie, 1), {.messages = 3}, {});
     expect_holds("ucie, window 1 of 3", uci);
-    FlitSearch two(config_of(halves, 1), {.messages = 3}, {});
+    FlitSearch two(flit_config_of(halves, 1), {.messages = 3}, {});
     expect_holds("flits of two halves, window 1 of 3", two);
-    FlitSearch sel(config_of(selective, 1), {.messages = 2}, {.in_flight = 1});
+    FlitSearch sel(flit_config_of(selective, 1), {.messages = 2}, {.in_flight = 1});
     expect_holds("flit selective, window 1 of 3, 1 in flight", sel);
 }
 
 // FLIT-19, FLIT-22, FLIT-23, FLIT-24: numbers pass the wrap once.
 TEST(FlitSearch, IsSafeAndLiveWithWindowThree) {
     const SearchSetting few{.faults = 3};
-    FlitSearch std_(config_of(standard, 3), {.messages = 8}, few);
+    FlitSearch std_(flit_config_of(standard, 3), {.messages = 8}, few);
     expect_holds("flit, window 3 of 7, 3 faults", std_);
-    FlitSearch sel(config_of(selective, 3), {.messages = 8}, few);
+    FlitSearch sel(flit_config_of(selective, 3), {.messages = 8}, few);
     expect_holds("flit selective, window 3 of 7, 3 faults", sel);
-    FlitSearch uci(config_of(ucie, 3), {.messages = 8}, few);
+    FlitSearch uci(flit_config_of(ucie, 3), {.messages = 8}, few);
     expect_holds("ucie, window 3 of 7, 3 faults", uci);
-    FlitSearch two(config_of(halves, 3), {.messages = 8}, few);
+    FlitSearch two(flit_config_of(halves, 3), {.messages = 8}, few);
     expect_holds("flits of two halves, window 3 of 7, 3 faults", two);
 }
 
 // The runs of explicit flits and Naks as on a real link.
 TEST(FlitSearch, IsSafeAndLiveWithRunsOfThree) {
     for (const Variant variant : {standard, selective}) {
-        flit::Config config = config_of(variant, 2);
+        flit::Config config = flit_config_of(variant, 2);
         config.explicit_run = config.nak_run = 3;
         FlitSearch search(config, {.messages = 5}, {.in_flight = 3, .faults = 2});
         expect_holds("flit, window 2 of 5, runs of 3, 2 faults", search);
@@ -67,7 +64,7 @@ TEST(FlitSearch, IsSafeAndLiveWithRunsOfThree) {
 
 // FLIT-23: two explicit flits after a jump suffice.
 TEST(FlitSearch, TwoExplicitFlitsAfterAJumpSuffice) {
-    flit::Config config = config_of(selective, 2);
+    flit::Config config = flit_config_of(selective, 2);
     config.explicit_after_jump = 2;
     FlitSearch search(config, {.messages = 6}, {.faults = 4});
     expect_holds("flit selective, 2 explicit, window 2 of 5, 4 faults", search);
@@ -75,13 +72,14 @@ TEST(FlitSearch, TwoExplicitFlitsAfterAJumpSuffice) {
 
 TEST(FlitSearch, IsSafeAndLiveBothWays) {
     for (const Variant variant : {standard, selective, ucie, halves}) {
-        FlitSearch search(config_of(variant, 2), {.messages = 3, .both_ways = true}, {.faults = 2});
+        FlitSearch search(flit_config_of(variant, 2), {.messages = 3, .both_ways = true},
+                          {.faults = 2});
         expect_holds("flit, both ways, window 2 of 5, 2 faults", search);
     }
 }
 
 TEST(FlitSearch, IsSafeAndLiveWhenUsersHesitate) {
-    FlitSearch search(config_of(selective, 2), {.messages = 5},
+    FlitSearch search(flit_config_of(selective, 2), {.messages = 5},
                       {.faults = 2, .users_hesitate = true});
     expect_holds("flit selective, window 2 of 5, 2 faults", search);
 }
@@ -89,7 +87,7 @@ TEST(FlitSearch, IsSafeAndLiveWhenUsersHesitate) {
 // UCIE-6
 TEST(FlitSearch, ComesUpWhateverIsSpoilt) {
     for (const Variant variant : {standard, ucie}) {
-        FlitSearch search(config_of(variant, 1), {.messages = 0, .start_up = true},
+        FlitSearch search(flit_config_of(variant, 1), {.messages = 0, .start_up = true},
                           {.in_flight = 1});
         expect_holds("flit, start-up", search);
     }
@@ -110,16 +108,17 @@ TEST(FlitSearch, EqualFingerprintsHaveEqualFutures) {
     for (const Variant variant :
          {standard, selective, ucie, halves, no_22, no_23, count_nops, no_24, no_25, no_cxl_13}) {
         const std::string name(FlitAdapter::rules[variant]);
-        FlitSearch one_way(config_of(variant, 2), {.messages = 5}, {.faults = 3, .doubt = true});
+        FlitSearch one_way(flit_config_of(variant, 2), {.messages = 5},
+                           {.faults = 3, .doubt = true});
         expect_no_doubt(name, one_way, variant == no_cxl_13 ? 20 : 50);
-        flit::Config later_acks = config_of(variant, 3);
+        flit::Config later_acks = flit_config_of(variant, 3);
         later_acks.ack_after = 3;
         later_acks.ack_latency = later_acks.flit_time;
         FlitSearch both_ways(later_acks, {.messages = 3, .both_ways = true},
                              {.faults = 1, .doubt = true});
         expect_no_doubt(name + ", an Ack for three flits, both ways", both_ways);
     }
-    flit::Config hasty = config_of(standard, 2);  // without the correction, one explicit flit
+    flit::Config hasty = flit_config_of(standard, 2);  // without the correction, one explicit flit
     hasty.mends.explicit_after_gap = false;
     FlitSearch search(hasty, {.messages = 5}, {.faults = 3, .doubt = true});
     expect_no_doubt("standard without FLIT-24", search);
@@ -128,7 +127,7 @@ TEST(FlitSearch, EqualFingerprintsHaveEqualFutures) {
 // FLIT-22, FLIT-23, FLIT-24: the same searches find no defect with the corrections.
 TEST(BrokenFlitSearch, WithoutACorrectionAWrongMessageIsDelivered) {
     for (const Variant variant : {no_22, no_23, count_nops, no_24}) {
-        FlitSearch search(config_of(variant, 2), {.messages = 6}, {.faults = 4});
+        FlitSearch search(flit_config_of(variant, 2), {.messages = 6}, {.faults = 4});
         expect_refuted(std::string(FlitAdapter::rules[variant]), search, SearchVerdict::broken,
                        another_message);
     }
@@ -136,7 +135,7 @@ TEST(BrokenFlitSearch, WithoutACorrectionAWrongMessageIsDelivered) {
 
 // CXL-13: a selective receiver uses halves only of the flit that it expects.
 TEST(FlitSearch, HalvesAreSafeAndLiveWithSelectiveNaks) {
-    flit::Config config = config_of(selective, 2);
+    flit::Config config = flit_config_of(selective, 2);
     config.format = flit::Format::cxl_halves;
     FlitSearch search(config, {.messages = 5}, {.faults = 3});
     expect_holds("flits of two halves, selective, window 2 of 5, 3 faults", search);
@@ -144,13 +143,13 @@ TEST(FlitSearch, HalvesAreSafeAndLiveWithSelectiveNaks) {
 
 // CXL-13
 TEST(BrokenFlitSearch, AHalfThatIsUsedAgainDeliversAMessageTwice) {
-    FlitSearch search(config_of(no_cxl_13, 2), {.messages = 3}, {.faults = 1});
+    FlitSearch search(flit_config_of(no_cxl_13, 2), {.messages = 3}, {.faults = 1});
     expect_refuted("no-cxl-13", search, SearchVerdict::broken, another_message);
 }
 
 // FLIT-25: an Ack is lost, and nothing else asks.
 TEST(BrokenFlitSearch, WithoutTheReplayTimerALinkStandsStill) {
-    FlitSearch search(config_of(no_25, 2), {.messages = 4}, {.faults = 2});
+    FlitSearch search(flit_config_of(no_25, 2), {.messages = 4}, {.faults = 2});
     expect_refuted("no-flit-25", search, SearchVerdict::stuck, never_finishes);
 }
 

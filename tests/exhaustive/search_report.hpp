@@ -17,6 +17,9 @@
 
 namespace wireproof::lab {
 
+inline constexpr auto never_finishes = "whatever happens from here on, this never finishes";
+inline constexpr auto another_message = "a message was delivered that is not the next one";
+
 /// Searches that have a row on the page: the name in these tests, then the text of the row.
 inline constexpr std::array<std::pair<const char*, const char*>, 9> documented_searches = {{
     {"UC, any faults, writes", "UC: two Writes, one with immediate, two Sends"},

@@ -8,9 +8,7 @@
 namespace wireproof::lab {
 namespace {
 
-constexpr auto never_finishes = "whatever happens from here on, this never finishes";
-
-ue::Config config_of(std::uint32_t window, std::size_t rule = 0) {
+ue::Config ue_config_of(std::uint32_t window, std::size_t rule = 0) {
     ue::Config config = UeAdapter::search_config(window, UeAdapter::smallest_modulus(window));
     UeAdapter::set_rule(config, rule);
     return config;
@@ -27,32 +25,32 @@ struct InOtherLives : UeAdapter {
 
 // LLR-36
 TEST(UeSearch, IsSafeAndLiveWithWindowsOneAndTwo) {
-    UeSearch one(config_of(1), {.messages = 5}, {});
+    UeSearch one(ue_config_of(1), {.messages = 5}, {});
     expect_holds("UE, window 1 of 2", one);
-    UeSearch two(config_of(2), {.messages = 7}, {});
+    UeSearch two(ue_config_of(2), {.messages = 7}, {});
     expect_holds("UE, window 2 of 4", two);
 }
 
 // LLR-36
 TEST(UeSearch, IsSafeAndLiveWhenUsersHesitate) {
-    UeSearch search(config_of(2), {.messages = 6}, {.users_hesitate = true});
+    UeSearch search(ue_config_of(2), {.messages = 6}, {.users_hesitate = true});
     expect_holds("UE, window 2 of 4", search);
 }
 
 // LLR-36
 TEST(UeSearch, IsSafeAndLiveBothWays) {
-    UeSearch search(config_of(1), {.messages = 3, .both_ways = true}, {.faults = 3});
+    UeSearch search(ue_config_of(1), {.messages = 3, .both_ways = true}, {.faults = 3});
     expect_holds("UE, window 1 of 2, 3 faults", search);
 }
 
 // LLR-28, LLR-37: for each pattern of losses.
 TEST(UeSearch, ComesUpWhateverIsLost) {
-    UeSearch search(config_of(1), {.messages = 0, .start_up = true}, {.in_flight = 1});
+    UeSearch search(ue_config_of(1), {.messages = 0, .start_up = true}, {.in_flight = 1});
     expect_holds("UE, start-up", search);
-    LinkSearch<InOtherLives<1>> next(config_of(1), {.messages = 0, .start_up = true},
+    LinkSearch<InOtherLives<1>> next(ue_config_of(1), {.messages = 0, .start_up = true},
                                      {.in_flight = 2, .faults = 4});
     expect_holds("UE, start-up in two lives", next);
-    LinkSearch<InOtherLives<2>> opposite(config_of(1), {.messages = 0, .start_up = true},
+    LinkSearch<InOtherLives<2>> opposite(ue_config_of(1), {.messages = 0, .start_up = true},
                                          {.in_flight = 2, .faults = 4});
     expect_holds("UE, start-up in lives half a circle apart", opposite);
 }
@@ -60,12 +58,12 @@ TEST(UeSearch, ComesUpWhateverIsLost) {
 // LLR-17, LLR-28: messages may be lost, but none comes twice, and the link always comes up again.
 TEST(UeSearch, IsSafeAndLiveThroughFlushes) {
     for (const std::uint32_t count : {0U, 1U}) {
-        ue::Config config = config_of(2);
+        ue::Config config = ue_config_of(2);
         config.replay_ct_max = count;
         UeSearch forth(config, {.messages = 3}, {});
         expect_holds("UE, flushes after " + std::to_string(count) + " replays", forth);
     }
-    ue::Config config = config_of(1);
+    ue::Config config = ue_config_of(1);
     config.replay_ct_max = 0;
     UeSearch both(config, {.messages = 2, .both_ways = true}, {.faults = 4});
     expect_holds("UE, flushes both ways, 4 faults", both);
@@ -73,7 +71,7 @@ TEST(UeSearch, IsSafeAndLiveThroughFlushes) {
 
 // LLR-29
 TEST(UeSearch, IsSafeAndLiveWithNacksThatCount) {
-    ue::Config config = config_of(2);
+    ue::Config config = ue_config_of(2);
     config.nack_counts = true;
     config.replay_ct_max = 1;
     UeSearch search(config, {.messages = 3}, {.faults = 3});
@@ -82,7 +80,7 @@ TEST(UeSearch, IsSafeAndLiveWithNacksThatCount) {
 
 // Equal fingerprints mean equal futures.
 TEST(UeSearch, StatesWithEqualFingerprintsActAlike) {
-    ue::Config config = config_of(2);
+    ue::Config config = ue_config_of(2);
     config.replay_ct_max = 1;
     UeSearch search(config, {.messages = 4}, {.faults = 4, .doubt = true});
     EXPECT_EQ(search.run().verdict, SearchVerdict::holds);
@@ -93,7 +91,7 @@ TEST(UeSearch, StatesWithEqualFingerprintsActAlike) {
 
 // LLR-3: the receiver asks for its own past, and the sender does not obey.
 TEST(BrokenUe, HalfTheCircleReadAsAGapNeverFinishes) {
-    UeSearch search(config_of(2, 1), {.messages = 7}, {});
+    UeSearch search(ue_config_of(2, 1), {.messages = 7}, {});
     expect_refuted("UE, half is a gap", search, SearchVerdict::stuck, never_finishes);
 }
 
@@ -105,20 +103,20 @@ TEST(BrokenUe, AWindowAboveHalfTheCircleNeverFinishes) {
 
 // LLR-7
 TEST(BrokenUe, DuplicatesWithoutAnAckAreReplayedForEver) {
-    UeSearch search(config_of(2, 2), {.messages = 5}, {});
+    UeSearch search(ue_config_of(2, 2), {.messages = 5}, {});
     expect_refuted("UE, mute duplicates", search, SearchVerdict::stuck, never_finishes);
 }
 
 // LLR-8
 TEST(BrokenUe, WithoutATimerOneLossStopsTheLink) {
-    UeSearch search(config_of(2, 3), {.messages = 5}, {});
+    UeSearch search(ue_config_of(2, 3), {.messages = 5}, {});
     expect_refuted("UE, no timer", search, SearchVerdict::stuck,
                    "nothing more will happen, and not all is done");
 }
 
 // LLR-30: replays of one frame. Without an ACK after a NACK, that frame is a duplicate for ever.
 TEST(BrokenUe, ReplaysOfOneFrameNeedAnAckAfterANack) {
-    ue::Config config = config_of(2);
+    ue::Config config = ue_config_of(2);
     config.backs_off = true;
     UeSearch silent(config, {.messages = 4}, {.faults = 5});
     expect_refuted("UE, backs off, silent after a NACK", silent, SearchVerdict::stuck,
@@ -130,14 +128,14 @@ TEST(BrokenUe, ReplaysOfOneFrameNeedAnAckAfterANack) {
 
 // LLR-14
 TEST(BrokenUe, InitThatCountsOnlyOnceLeavesTheLinkDown) {
-    UeSearch search(config_of(1, 4), {.messages = 3}, {.faults = 3});
+    UeSearch search(ue_config_of(1, 4), {.messages = 3}, {.faults = 3});
     expect_refuted("UE, init once", search, SearchVerdict::stuck, never_finishes);
 }
 
 // LLR-6: one fault draws one NACK and one replay.
 TEST(BrokenUe, OneFaultCausesOneReplayAndNotMore) {
     const SearchSetting one_fault{.faults = 1, .early_timers = false, .replays_per_fault = 1};
-    UeSearch shipped(config_of(2), {.messages = 5}, one_fault);
+    UeSearch shipped(ue_config_of(2), {.messages = 5}, one_fault);
     expect_holds("UE, one fault", shipped);
 }
 

@@ -19,8 +19,8 @@ namespace {
 using Lines = std::vector<std::string>;
 using Owned = std::vector<std::byte>;
 
-constexpr std::size_t frame_max = 1024;  // each road carries it
-constexpr std::size_t messages = 40;     // of each end
+constexpr std::size_t frame_max = 1024;       // each road carries it
+constexpr std::size_t messages_of_each = 40;  // of each end
 
 std::string to_hex(ConstBytes bytes) {
     constexpr std::string_view digits = "0123456789abcdef";
@@ -33,7 +33,7 @@ std::string to_hex(ConstBytes bytes) {
 }
 
 /// What happened, one event a line.
-struct Transcript {
+struct LinkTranscript {
     Lines lines;
     std::uint64_t faults = 0;
     std::uint64_t resent = 0;
@@ -54,7 +54,7 @@ public:
         for (std::size_t node = 0; node < 2; ++node) {
             const std::size_t longest = std::min<std::size_t>(ends_[node].link.message_max(), 300);
             Random random(mix64(seed) + node);
-            for (std::size_t i = 0; i < messages; ++i) {
+            for (std::size_t i = 0; i < messages_of_each; ++i) {
                 Owned message(random.below(longest + 1));
                 lab::Content(mix64(seed + node) + i).write(message);
                 ends_[node].messages.push_back(std::move(message));
@@ -62,7 +62,7 @@ public:
         }
     }
 
-    Transcript run() {
+    LinkTranscript run() {
         for (int turns = 0; turns < 20'000 && !testing::Test::HasFatalFailure(); ++turns) {
             bool moved = false;
             for (std::size_t node = 0; node < 2; ++node) moved = send(node) || moved;
@@ -196,7 +196,7 @@ private:
     bool may_lose_;
     std::array<End, 2> ends_;
     Instant now_{Duration::milliseconds(1)};
-    Transcript transcript_;
+    LinkTranscript transcript_;
 };
 
 template <class Road>
@@ -208,15 +208,15 @@ template <class Road>
 void expect_as_simulated(const FaultRates& rates, std::uint64_t seed) {
     lab::LinkEngines::for_each([&]<class Adapter>() {
         SCOPED_TRACE(Adapter::name);
-        const Transcript simulated =
+        const LinkTranscript simulated =
             Run<SimulatedCable>(Adapter::over_datagrams, Adapter::may_lose, rates, seed).run();
-        const Transcript live =
+        const LinkTranscript live =
             Run<Road>(Adapter::over_datagrams, Adapter::may_lose, rates, seed).run();
         EXPECT_TRUE(simulated.all) << "messages are missing";
         const bool faulty = rates.loss > 0;
         EXPECT_EQ(simulated.faults > 20, faulty);
         EXPECT_EQ(simulated.resent > 0, faulty);
-        ASSERT_GT(simulated.lines.size(), 4 * messages);
+        ASSERT_GT(simulated.lines.size(), 4 * messages_of_each);
         ASSERT_EQ(live.lines.size(), simulated.lines.size());
         for (std::size_t i = 0; i < live.lines.size(); ++i) {
             ASSERT_EQ(live.lines[i], simulated.lines[i]) << "line " << i;

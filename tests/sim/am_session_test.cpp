@@ -6,7 +6,7 @@
 namespace wireproof {
 namespace {
 
-constexpr Duration timeout = Duration::milliseconds(20);
+constexpr Duration session_timeout = Duration::milliseconds(20);
 constexpr Duration timeout_margin = Duration::milliseconds(2);
 
 // The nodes agree on a session by HELLO.
@@ -15,12 +15,12 @@ am::Config meeting_config() {
     config.cookie.reset();
     config.job = 99;
     config.keepalive_limit = 4;
-    config.peer_timeout = timeout;
+    config.peer_timeout = session_timeout;
     return config;
 }
 
-constexpr Instant at(Duration since_start) {
-    return Instant(since_start);
+constexpr Instant after_start(Duration passed) {
+    return Instant(passed);
 }
 
 TEST(AmSession, ARestartedPeerGetsANewSessionAndTheOldOneIsReportedOnce) {
@@ -39,7 +39,7 @@ TEST(AmSession, ARestartedPeerGetsANewSessionAndTheOldOneIsReportedOnce) {
         old_hello.resize(frame.size());
         frame.gather(old_hello);
     };
-    net.run(script, {.until = at(Duration::microseconds(100))});
+    net.run(script, {.until = after_start(Duration::microseconds(100))});
     EXPECT_EQ(script.counts[0].sessions_begun, 1u);
     EXPECT_GT(script.counts[1].requests, 0u);
     EXPECT_LT(script.counts[1].requests, 1000u);
@@ -49,7 +49,8 @@ TEST(AmSession, ARestartedPeerGetsANewSessionAndTheOldOneIsReportedOnce) {
     alive = false;
     net.restart(1);
     left = {0, 5};  // the new life has something to say
-    EXPECT_EQ(net.run(script, {.until = at(Duration::milliseconds(10))}).end, sim::RunEnd::idle);
+    EXPECT_EQ(net.run(script, {.until = after_start(Duration::milliseconds(10))}).end,
+              sim::RunEnd::idle);
     EXPECT_EQ(script.counts[0].sessions_ended, 1u);
     EXPECT_EQ(script.counts[0].why, am::SessionEnded::Why::restarted);
     EXPECT_EQ(script.counts[0].sessions_begun, 2u);
@@ -92,15 +93,15 @@ TEST(AmSession, ASilentPeerIsReportedOnceWithEveryUnfinishedMessageInOrder) {
             fates.push_back(load_le<std::uint64_t>(fate->arguments.first<8>()));
         }
     };
-    net.run(script, {.until = at(Duration::microseconds(100))});
+    net.run(script, {.until = after_start(Duration::microseconds(100))});
     const Instant cut = net.schedule().now();
     net.network().cut(0, 1);
     net.network().cut(1, 0);
-    net.run(script, {.until = at(timeout * 4)});
+    net.run(script, {.until = after_start(session_timeout * 4)});
     EXPECT_EQ(script.counts[0].sessions_ended, 1u);
     EXPECT_EQ(script.counts[0].why, am::SessionEnded::Why::silent);
-    EXPECT_GE(reported + Duration::microseconds(20), cut + timeout);
-    EXPECT_LE(reported, cut + timeout + Duration::microseconds(50));
+    EXPECT_GE(reported + Duration::microseconds(20), cut + session_timeout);
+    EXPECT_LE(reported, cut + session_timeout + Duration::microseconds(50));
     ASSERT_FALSE(fates.empty());
     // post_requests numbers the requests downwards.
     for (std::size_t i = 0; i < fates.size(); ++i) {
@@ -122,13 +123,13 @@ TEST(AmSession, AStalledPeerThatAnswersIsNeverReported) {
         if (node == 0) post_requests(net.at(0, 1), answered_handler, left);
         return never;
     };
-    net.run(script, {.until = at(timeout * 10)});
+    net.run(script, {.until = after_start(session_timeout * 10)});
     EXPECT_GT(net.at(1, 0).stats().received_as(RxVerdict::refused), 0u);
     EXPECT_LT(script.counts[1].requests, 300u);
     EXPECT_EQ(script.counts[0].sessions_ended + script.counts[1].sessions_ended, 0u);
 
     net.network().faults(1, 0) = FaultPlan();
-    EXPECT_EQ(net.run(script, {.until = at(timeout * 20)}).end, sim::RunEnd::idle);
+    EXPECT_EQ(net.run(script, {.until = after_start(session_timeout * 20)}).end, sim::RunEnd::idle);
     EXPECT_EQ(script.counts[0].replies, 300u);
 }
 
@@ -140,11 +141,12 @@ TEST(AmSession, APartitionShorterThanTheTimeoutHeals) {
         post_requests(net.at(node, 1 - node), answered_handler, left[node]);
         return never;
     };
-    net.run(script, {.until = at(Duration::microseconds(150))});
+    net.run(script, {.until = after_start(Duration::microseconds(150))});
     for (std::size_t node = 0; node < 2; ++node) net.network().cut(node, 1 - node);
-    net.run(script, {.until = at(Duration::microseconds(150) + timeout - timeout_margin)});
+    net.run(script,
+            {.until = after_start(Duration::microseconds(150) + session_timeout - timeout_margin)});
     for (std::size_t node = 0; node < 2; ++node) net.network().mend(node, 1 - node);
-    EXPECT_EQ(net.run(script, {.until = at(timeout * 5)}).end, sim::RunEnd::idle);
+    EXPECT_EQ(net.run(script, {.until = after_start(session_timeout * 5)}).end, sim::RunEnd::idle);
     for (std::size_t node = 0; node < 2; ++node) {
         EXPECT_EQ(script.counts[node].sessions_ended, 0u);
         EXPECT_EQ(script.counts[node].replies, 2000u);
@@ -176,10 +178,10 @@ Instant three_exchange(bool fourth_is_dead, std::size_t& reports) {
         }
         return true;
     };
-    net.run_until(script, done, {.until = at(timeout * 50)});
+    net.run_until(script, done, {.until = after_start(session_timeout * 50)});
     EXPECT_TRUE(done());
     const Instant finished = net.schedule().now();
-    net.run(script, {.until = at(timeout * 50)});
+    net.run(script, {.until = after_start(session_timeout * 50)});
     for (std::size_t node = 0; node < 3; ++node) reports += script.counts[node].sessions_ended;
     return finished;
 }

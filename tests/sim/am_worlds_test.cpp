@@ -7,15 +7,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tests/sim/environment.hpp"
+
 #include "wireproof/lab/worlds/am_world.hpp"
 
 namespace wireproof::lab {
 namespace {
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
-}
 
 std::string how_to_repeat(const AmWorldResult& result) {
     return "repeat with: WIREPROOF_WORLDS=1 WIREPROOF_SEED=" + std::to_string(result.seed) +

@@ -11,12 +11,12 @@ namespace {
 
 using proto::ib::Congestion;
 
-constexpr Instant at(std::int64_t milliseconds) {
+constexpr Instant ib_at(std::int64_t milliseconds) {
     return Instant(Duration::milliseconds(milliseconds));
 }
 
 /// The highest rate of written bytes on the link, in bytes per second.
-double best(const SharedLink::Config& config) {
+double ib_best(const SharedLink::Config& config) {
     return static_cast<double>(config.bytes_per_second) * WriteFlow::path_mtu /
            WriteFlow::packet_bytes;
 }
@@ -42,8 +42,8 @@ TEST_P(IbCongestion, OneFlowFillsABottleneckAndLosesLittleToItsQueue) {
         const SharedLink::Config config{.queue = queue};
         SharedLink link(config);
         const WriteFlow& flow = add(link, GetParam());
-        link.run_until(at(500));
-        const double rate = link.rates_until(at(4'000))[0] / best(config);
+        link.run_until(ib_at(500));
+        const double rate = link.rates_until(ib_at(4'000))[0] / ib_best(config);
         std::printf("queue %zu: %.2f of the link, %.4f resent\n", queue, rate, resent_share(flow));
         EXPECT_GE(rate, 0.8) << queue;
         EXPECT_LE(resent_share(flow), queue < 50'000 ? 0.15 : 0.06) << queue;
@@ -56,8 +56,8 @@ TEST_P(IbCongestion, OnePercentOfLossLeavesMoreThanHalf) {
     const SharedLink::Config config{.loss = 0.01};
     SharedLink link(config);
     const WriteFlow& flow = add(link, GetParam());
-    link.run_until(at(500));
-    const double rate = link.rates_until(at(4'000))[0] / best(config);
+    link.run_until(ib_at(500));
+    const double rate = link.rates_until(ib_at(4'000))[0] / ib_best(config);
     std::printf("%.2f of the link, %.2f resent, %llu recoveries, %llu silences\n", rate,
                 resent_share(flow), static_cast<unsigned long long>(flow.sender().went_back),
                 static_cast<unsigned long long>(flow.sender().silences));
@@ -69,7 +69,7 @@ TEST_P(IbCongestion, OnePercentOfLossLeavesMoreThanHalf) {
 TEST(IbNoCongestionControl, AFlowLosesMuchOfWhatItSends) {
     SharedLink link({});
     const WriteFlow& flow = add(link, Congestion::off);
-    link.run_until(at(1'000));
+    link.run_until(ib_at(1'000));
     std::printf("%.2f resent\n", resent_share(flow));
     EXPECT_GT(resent_share(flow), 0.2);
 }
@@ -78,11 +78,12 @@ TEST_P(IbCongestion, TwoFlowsShareALink) {
     const SharedLink::Config config;
     SharedLink link(config);
     add(link, GetParam(), 0);
-    add(link, GetParam(), 1, at(700));
-    link.run_until(at(2'000));
-    const auto rates = link.rates_until(at(8'000));
-    std::printf("%.2f and %.2f of the link\n", rates[0] / best(config), rates[1] / best(config));
-    EXPECT_GE(rates[0] + rates[1], 0.7 * best(config));
+    add(link, GetParam(), 1, ib_at(700));
+    link.run_until(ib_at(2'000));
+    const auto rates = link.rates_until(ib_at(8'000));
+    std::printf("%.2f and %.2f of the link\n", rates[0] / ib_best(config),
+                rates[1] / ib_best(config));
+    EXPECT_GE(rates[0] + rates[1], 0.7 * ib_best(config));
     EXPECT_GE(std::min(rates[0], rates[1]), 0.25 * std::max(rates[0], rates[1]));
 }
 
@@ -91,14 +92,14 @@ TEST_P(IbCongestion, MarksKeepTheQueueShort) {
     const SharedLink::Config config{.queue = 200'000, .mark_above = 15'000};
     SharedLink link(config);
     const WriteFlow& flow = add(link, GetParam());
-    link.run_until(at(500));
+    link.run_until(ib_at(500));
     double longest = 0;
     std::uint64_t before = flow.arrived();
     for (std::int64_t now = 500; now < 3'000; ++now) {
-        link.run_until(at(now + 1));
+        link.run_until(ib_at(now + 1));
         longest = std::max(longest, link.queued());
     }
-    const double rate = static_cast<double>(flow.arrived() - before) / 2.5 / best(config);
+    const double rate = static_cast<double>(flow.arrived() - before) / 2.5 / ib_best(config);
     std::printf("%.2f of the link, queue up to %.0f bytes, %llu CNPs\n", rate, longest,
                 static_cast<unsigned long long>(flow.receiver().cnps_sent));
     EXPECT_GT(flow.receiver().cnps_sent, 0U);
@@ -116,7 +117,7 @@ TEST_P(IbCongestion, NeverStallsHoweverLittleTheQueueHoldsOrHowMuchIsLost) {
         const WriteFlow& flow = add(link, GetParam());
         for (std::int64_t second = 0; second < 10; ++second) {
             const std::uint64_t before = flow.sender().answers;
-            link.run_until(at(1'000 * (second + 1)));
+            link.run_until(ib_at(1'000 * (second + 1)));
             EXPECT_GT(flow.sender().answers, before) << "in second " << second << " at " << loss;
         }
     }

@@ -6,15 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tests/sim/environment.hpp"
+
 #include "wireproof/lab/worlds/ib_world.hpp"
 
 namespace wireproof::lab {
 namespace {
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
-}
 
 // RC-1, RC-10, UC-12, UC-17
 TEST(IbWorlds, KeepEveryPromise) {

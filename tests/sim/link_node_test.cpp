@@ -24,7 +24,7 @@ constexpr bool counts_frames(Protocol protocol) {
 
 constexpr std::size_t long_frame = 1000;
 
-FrameInfo describe_length(ConstBytes bytes) {
+FrameInfo describe_bytes(ConstBytes bytes) {
     FrameInfo info = describe_nothing(bytes);
     info.kind = bytes.size() > long_frame ? "long" : "short";
     return info;
@@ -86,7 +86,7 @@ private:
         network.flip_bits = faults.bit_error > 0;
         network.latency = Duration::microseconds(10);
         network.seed = seed;
-        network.describe = describe_length;
+        network.describe = describe_bytes;
         return network;
     }
 

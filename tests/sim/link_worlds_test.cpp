@@ -7,16 +7,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tests/sim/environment.hpp"
+
 #include "wireproof/lab/engines/link_engines.hpp"
 #include "wireproof/lab/worlds/link_world.hpp"
 
 namespace wireproof::lab {
 namespace {
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
-}
 
 std::string name_of_engine(std::size_t engine) {
     return LinkEngines::visit(engine, []<class A>() { return std::string(A::name); });

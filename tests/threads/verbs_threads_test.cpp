@@ -10,13 +10,13 @@
 namespace wireproof::verbs::test {
 namespace {
 
-constexpr int messages = 200;
+constexpr int packets = 200;
 
 ibv_sge piece_of(const End& end, int thread) {
     return end.piece(static_cast<std::size_t>(thread) * 8192, 4096);
 }
 
-void exchange(Pair& pair, int count = messages) {
+void exchange(Pair& pair, int count = packets) {
     for (int i = 0; i < count; ++i) {
         ASSERT_EQ(pair.b.post_receive(1, piece_of(pair.b, 0)), 0);
         ASSERT_EQ(pair.a.post(IBV_WR_SEND, 1, piece_of(pair.a, 1), {}), 0);
@@ -53,7 +53,7 @@ TEST(VerbsThreads, PostAndPollTheSameQueuePair) {
         count += some;
     };
     const auto run = [&](int thread) {
-        for (int i = 0; i < messages; ++i) {
+        for (int i = 0; i < packets; ++i) {
             ASSERT_EQ(pair.b.post_receive(1, piece_of(pair.b, thread)), 0);
             ASSERT_EQ(pair.a.post(IBV_WR_SEND, 1, piece_of(pair.a, thread), {}), 0);
             // The queues hold at most 64.
@@ -62,15 +62,15 @@ TEST(VerbsThreads, PostAndPollTheSameQueuePair) {
                 take(pair.b, received);
             }
         }
-        while (sent < 2 * messages || received < 2 * messages) {
+        while (sent < 2 * packets || received < 2 * packets) {
             take(pair.a, sent);
             take(pair.b, received);
         }
     };
     at_once([&] { run(0); }, [&] { run(1); });
     EXPECT_EQ(failed, 0);
-    EXPECT_EQ(sent, 2 * messages);
-    EXPECT_EQ(received, 2 * messages);
+    EXPECT_EQ(sent, 2 * packets);
+    EXPECT_EQ(received, 2 * packets);
 }
 
 TEST(VerbsThreads, OneSleepsOnAChannelWhileTheOtherSends) {

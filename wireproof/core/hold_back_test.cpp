@@ -9,7 +9,7 @@
 namespace wireproof {
 namespace {
 
-Instant at(std::int64_t microseconds) {
+Instant at_microseconds(std::int64_t microseconds) {
     return Instant(Duration::microseconds(microseconds));
 }
 
@@ -50,22 +50,22 @@ TEST(HoldBack, ReleasesThoseOfOneTurnOldestFirst) {
 TEST(HoldBack, ReleasesWhatWaitedToItsDeadlineAndNoMore) {
     HoldBack<char> held;
     EXPECT_EQ(held.next_deadline(), never);
-    held.hold('a', 5, at(20));
-    held.hold('b', 5, at(10));
-    held.hold('c', 5, at(30));
-    EXPECT_EQ(held.next_deadline(), at(10));
-    EXPECT_EQ(expire(held, at(9)), "");
-    EXPECT_EQ(expire(held, at(20)), "ab");
-    EXPECT_EQ(held.next_deadline(), at(30));
-    EXPECT_EQ(expire(held, at(40)), "c");
+    held.hold('a', 5, at_microseconds(20));
+    held.hold('b', 5, at_microseconds(10));
+    held.hold('c', 5, at_microseconds(30));
+    EXPECT_EQ(held.next_deadline(), at_microseconds(10));
+    EXPECT_EQ(expire(held, at_microseconds(9)), "");
+    EXPECT_EQ(expire(held, at_microseconds(20)), "ab");
+    EXPECT_EQ(held.next_deadline(), at_microseconds(30));
+    EXPECT_EQ(expire(held, at_microseconds(40)), "c");
     EXPECT_EQ(held.next_deadline(), never);
 }
 
 TEST(HoldBack, APassedItemIsNotReleasedAgainByItsDeadline) {
     HoldBack<char> held;
-    held.hold('a', 1, at(10));
+    held.hold('a', 1, at_microseconds(10));
     EXPECT_EQ(pass(held), "a");
-    EXPECT_EQ(expire(held, at(10)), "");
+    EXPECT_EQ(expire(held, at_microseconds(10)), "");
 }
 
 TEST(HoldBack, ForgetsNoItemAmongMany) {
@@ -75,11 +75,11 @@ TEST(HoldBack, ForgetsNoItemAmongMany) {
     for (int i = 0; i < 200; ++i) {
         const char item = static_cast<char>('!' + i % 90);
         wanted.push_back(item);
-        held.hold(item, 1 + static_cast<std::uint32_t>(i % 8), at(i));
+        held.hold(item, 1 + static_cast<std::uint32_t>(i % 8), at_microseconds(i));
         if (i % 3 == 0) released += pass(held);
-        if (i % 50 == 0) released += expire(held, at(i - 20));
+        if (i % 50 == 0) released += expire(held, at_microseconds(i - 20));
     }
-    released += expire(held, at(1'000));
+    released += expire(held, at_microseconds(1'000));
     std::sort(wanted.begin(), wanted.end());
     std::sort(released.begin(), released.end());
     EXPECT_EQ(released, wanted);

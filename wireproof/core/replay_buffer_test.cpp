@@ -12,7 +12,7 @@ struct Mark {
 };
 using Buffer = ReplayBuffer<Mark>;
 
-ConstBytes bytes_of(const std::string& text) {
+ConstBytes as_bytes_of(const std::string& text) {
     return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 std::string text_of(const Buffer& buffer, std::size_t index) {
@@ -30,12 +30,12 @@ Fingerprint::Value print(const Buffer& buffer) {
 
 TEST(ReplayBuffer, KeepsCopiesInOrderPastTheEndOfItsRoom) {
     Buffer buffer({.slots = 3, .payload_max = 4});
-    for (int i = 0; i < 3; ++i) buffer.push(bytes_of("m" + std::to_string(i)), {i});
+    for (int i = 0; i < 3; ++i) buffer.push(as_bytes_of("m" + std::to_string(i)), {i});
     EXPECT_TRUE(buffer.full());
     for (int i = 3; i < 20; ++i) {
         buffer.mark_sent();
         buffer.purge(1);
-        buffer.push(bytes_of("m" + std::to_string(i)), {i});
+        buffer.push(as_bytes_of("m" + std::to_string(i)), {i});
         for (int at = 0; at < 3; ++at) {
             EXPECT_EQ(buffer[static_cast<std::size_t>(at)].number, i - 2 + at);
             EXPECT_EQ(text_of(buffer, static_cast<std::size_t>(at)),
@@ -47,7 +47,7 @@ TEST(ReplayBuffer, KeepsCopiesInOrderPastTheEndOfItsRoom) {
 TEST(ReplayBuffer, ReadsLentMessagesWhereTheyAre) {
     Buffer buffer({.slots = 2, .payload_max = 4, .lent = true});
     std::string message = "old";
-    buffer.push(bytes_of(message), {});
+    buffer.push(as_bytes_of(message), {});
     message = "new";
     EXPECT_EQ(text_of(buffer, 0), "new");
 }
@@ -69,7 +69,7 @@ TEST(ReplayBuffer, CountsWhatWasSent) {
 TEST(ReplayBuffer, FingerprintsTellMarksMessagesAndSentApart) {
     const auto made = [](const std::string& text, int number, bool sent) {
         Buffer buffer({.slots = 2, .payload_max = 4});
-        buffer.push(bytes_of(text), {number});
+        buffer.push(as_bytes_of(text), {number});
         if (sent) buffer.mark_sent();
         return print(buffer);
     };

@@ -15,7 +15,7 @@
 namespace wireproof::sim {
 namespace {
 
-constexpr Instant at(std::int64_t nanoseconds) {
+constexpr Instant cable_at(std::int64_t nanoseconds) {
     return Instant(Duration::nanoseconds(nanoseconds));
 }
 
@@ -100,11 +100,11 @@ TEST(Cable, SerialisesFramesOneAfterAnotherAndAddsLatency) {
     commit_frame(cable, 'A', 10);
     commit_frame(cable, 'B', 30);
     EXPECT_EQ(cable.next_arrival(), never) << "nothing leaves before flush";
-    cable.flush(at(5));
+    cable.flush(cable_at(5));
     commit_frame(cable, 'C', 10);
-    cable.flush(at(20));
+    cable.flush(cable_at(20));
     commit_frame(cable, 'D', 10);
-    cable.flush(at(500));
+    cable.flush(cable_at(500));
     EXPECT_EQ(arrivals(cable), "A115 B145 C155 D610");
     EXPECT_EQ(cable.counts().frames, 4u);
     EXPECT_EQ(cable.counts().bytes, 60u);
@@ -123,9 +123,9 @@ TEST(Cable, LosesWhatItsQueueDoesNotHold) {
     Cable cable = cable_with(config);
     send_frames(cable, Instant(), "ABCD");  // 20 bytes wait: no room for C and D
     commit_frame(cable, 'E', 10);
-    cable.flush(at(6));  // four bytes of A are left
+    cable.flush(cable_at(6));  // four bytes of A are left
     commit_frame(cable, 'F', 10);
-    cable.flush(at(6));
+    cable.flush(cable_at(6));
     EXPECT_EQ(arrivals(cable), "A110 B120 E130");
     EXPECT_EQ(cable.counts().overflowed, 3u);
     EXPECT_EQ(cable.counts().frames, 6u);
@@ -152,7 +152,7 @@ TEST(Cable, MarksFramesThatFindALongQueue) {
     EXPECT_EQ(marks(cable), "A B C! D!");
     EXPECT_EQ(cable.counts().overflowed, 1U);
     EXPECT_EQ(cable.counts().marked, 2U);
-    send_frames(cable, at(1'000), "FG");  // in the slots of frames that had a mark
+    send_frames(cable, cable_at(1'000), "FG");  // in the slots of frames that had a mark
     EXPECT_EQ(marks(cable), "F G");
 }
 
@@ -195,7 +195,7 @@ TEST(Cable, JitterDoesNotDependOnWhatIsLost) {
     for (int i = 0; i < 4'000; ++i) {
         send_frames(cable, Instant(), "A");
         if (cable.next_arrival() == never) continue;
-        const Duration late = cable.next_arrival() - at(100);
+        const Duration late = cable.next_arrival() - cable_at(100);
         sum += static_cast<double>(late.picoseconds()) / 1e6;
         ++arrived;
         ASSERT_TRUE(cable.take(cable.next_arrival()));
@@ -208,7 +208,7 @@ TEST(Cable, WithoutABandwidthFramesLeaveTogether) {
     CableConfig config = slow();
     config.bytes_per_second = 0;
     Cable cable = cable_with(config);
-    send_frames(cable, at(7), "AB");
+    send_frames(cable, cable_at(7), "AB");
     EXPECT_EQ(arrivals(cable), "A107 B107");
 }
 
@@ -219,7 +219,7 @@ TEST(Cable, SaysHowMuchOfADamagedFrameIsIntactOrFlipsABitBehindIt) {
         Cable cable = cable_with(config);
         cable.faults().add_rule(nth(2, {.damaged = true, .intact_front = 9}));
         cable.faults().add_rule(nth(4, {.damaged = true}));
-        send_frames(cable, at(0), "ABCD");
+        send_frames(cable, cable_at(0), "ABCD");
         for (const std::size_t front : {0U, 9U, 0U, 0U}) {
             const auto frame = cable.take(cable.next_arrival());
             ASSERT_TRUE(frame);
@@ -236,11 +236,11 @@ TEST(Cable, LosesDamagesAndDuplicatesByScript) {
     cable.faults().add_rule(nth(2, {.damaged = true}));
     cable.faults().add_rule(nth(3, {.duplicated = true}));
     send_frames(cable, Instant(), "ABCD");
-    const auto damaged = cable.take(at(120));
+    const auto damaged = cable.take(cable_at(120));
     ASSERT_TRUE(damaged);
     EXPECT_EQ(damaged->bytes[0], std::byte{'B'});
     EXPECT_EQ(damaged->integrity, Integrity::damaged);
-    EXPECT_EQ(cable.take(at(130))->integrity, Integrity::intact);
+    EXPECT_EQ(cable.take(cable_at(130))->integrity, Integrity::intact);
     EXPECT_EQ(arrivals(cable), "C140 D150");
     CableCounts expected;
     expected.frames = 4;
@@ -271,7 +271,7 @@ TEST(Cable, AHeldFrameThatNothingOvertakesArrivesAtItsLimit) {
     cable.faults().add_rule(nth(2, {.duplicated = true, .held_behind = 3}));
     send_frames(cable, Instant(), "AB");
     EXPECT_EQ(arrivals(cable), "A110 B1120 B1130");
-    send_frames(cable, at(2000), "CDEF");
+    send_frames(cable, cable_at(2000), "CDEF");
     EXPECT_EQ(arrivals(cable), "C2110 D2120 E2130 F2140") << "the held frame left the books";
 }
 
@@ -279,7 +279,7 @@ TEST(Cable, ALateOvertakerDoesNotHoldAFrameBeyondItsLimit) {
     Cable cable = cable_with(slow());
     cable.faults().add_rule(nth(1, {.held_behind = 1}));
     send_frames(cable, Instant(), "A");
-    send_frames(cable, at(1050), "B");
+    send_frames(cable, cable_at(1050), "B");
     EXPECT_EQ(arrivals(cable), "A1110 B1160");
 }
 
@@ -297,7 +297,7 @@ TEST(Cable, FlipsRealBitsWhenAskedAndThenVouchesForNothing) {
     cable.flush(Instant());
     int flipped[2] = {};
     for (int& bits : flipped) {
-        const auto frame = cable.take(at(1000));
+        const auto frame = cable.take(cable_at(1000));
         EXPECT_EQ(frame->integrity, Integrity::check);
         for (const std::byte byte : frame->bytes) {
             bits += std::popcount(std::to_integer<unsigned>(byte));
@@ -334,13 +334,13 @@ TEST(Cable, LendsNoRoomBeyondItsLimitAndSaysWhenThereIsSome) {
     cable.flush(Instant());
     EXPECT_EQ(cable.claim(), nullptr);
     EXPECT_EQ(cable.room_since(), never);
-    ASSERT_TRUE(cable.take(at(300)));
-    EXPECT_EQ(cable.room_since(), at(300));
-    send_frames(cable, at(310), "C");
+    ASSERT_TRUE(cable.take(cable_at(300)));
+    EXPECT_EQ(cable.room_since(), cable_at(300));
+    send_frames(cable, cable_at(310), "C");
     EXPECT_EQ(cable.room_since(), never);
     // No claim was refused since then, so an arrival does not change room_since().
     Cable later = cable;
-    ASSERT_TRUE(later.take(at(310)));
+    ASSERT_TRUE(later.take(cable_at(310)));
     EXPECT_EQ(later.room_since(), never);
     EXPECT_EQ(arrivals(cable), "B120 C420");
 }
@@ -350,9 +350,9 @@ TEST(Cable, LosesWhatIsSentIntoACutAndKeepsThePlanForLater) {
     cable.faults().add_rule(nth(2, {.lost = true}));
     send_frames(cable, Instant(), "A");
     cable.cut();
-    send_frames(cable, at(50), "BC");
+    send_frames(cable, cable_at(50), "BC");
     cable.mend();
-    send_frames(cable, at(100), "DE");
+    send_frames(cable, cable_at(100), "DE");
     EXPECT_EQ(arrivals(cable), "A110 E220");
     EXPECT_EQ(cable.counts().cut, 2u);
     EXPECT_EQ(cable.counts().lost, 1u);
@@ -367,7 +367,7 @@ TEST(Cable, ACopyMeetsTheSameFuture) {
     send_frames(cable, Instant(), "ABCDEFGH");
     ASSERT_NE(cable.claim(), nullptr);
     Cable copy = cable;
-    for (Cable* each : {&cable, &copy}) send_frames(*each, at(20), "IJKLMNOP");
+    for (Cable* each : {&cable, &copy}) send_frames(*each, cable_at(20), "IJKLMNOP");
     EXPECT_EQ(arrivals(cable), arrivals(copy));
     EXPECT_EQ(cable.counts(), copy.counts());
 }
@@ -376,18 +376,18 @@ TEST(Cable, LendsRoomForOneFrameAtATimeIfAskedTo) {
     CableConfig config = slow();
     config.one_at_a_time = true;
     Cable cable = cable_with(config);
-    cable.look(at(0));
+    cable.look(cable_at(0));
     commit_frame(cable, 'A');
     EXPECT_EQ(cable.claim(), nullptr);  // also not before the flush
-    cable.flush(at(0));
+    cable.flush(cable_at(0));
     EXPECT_EQ(cable.claim(), nullptr);
-    EXPECT_EQ(cable.room_since(), at(10));
-    cable.look(at(9));
+    EXPECT_EQ(cable.room_since(), cable_at(10));
+    cable.look(cable_at(9));
     EXPECT_EQ(cable.room_since(), never);  // no claim since look()
     EXPECT_EQ(cable.claim(), nullptr);
-    cable.look(at(10));
+    cable.look(cable_at(10));
     commit_frame(cable, 'B');
-    cable.flush(at(10));
+    cable.flush(cable_at(10));
     EXPECT_EQ(arrivals(cable), "A110 B120");
 }
 
@@ -398,11 +398,11 @@ TEST(Cable, ADuplicateIsARetransmissionIfTheFrameIs) {
     ASSERT_NE(cable.claim(), nullptr);
     cable.claim()->mark_resent();
     cable.commit();
-    cable.flush(at(0));
+    cable.flush(cable_at(0));
     for (int copy = 0; copy < 2; ++copy) {
         ASSERT_NE(cable.front(), nullptr);
         EXPECT_TRUE(cable.front()->resent) << copy;
-        EXPECT_TRUE(cable.take(at(1000)));
+        EXPECT_TRUE(cable.take(cable_at(1000)));
     }
     EXPECT_EQ(cable.counts().resent, 1U) << "the sender sent one frame";
 }
@@ -420,11 +420,11 @@ TEST(Cable, CarriesPayloadByReferenceIfAskedTo) {
     room->add_room(2)[1] = std::byte{'Z'};
     cable.commit();
     commit_frame(cable, 'B');  // no payload
-    cable.flush(at(0));
+    cable.flush(cable_at(0));
     EXPECT_EQ(cable.counts().bytes, 55u);
-    EXPECT_EQ(cable.next_arrival(), at(145));
+    EXPECT_EQ(cable.next_arrival(), cable_at(145));
     for (int copy = 0; copy < 2; ++copy) {
-        const auto frame = cable.take(at(1000));
+        const auto frame = cable.take(cable_at(1000));
         ASSERT_TRUE(frame);
         EXPECT_EQ(frame->bytes.size(), 5u);
         EXPECT_EQ(frame->bytes[4], std::byte{'Z'});
@@ -433,7 +433,7 @@ TEST(Cable, CarriesPayloadByReferenceIfAskedTo) {
         EXPECT_EQ(frame->lent_at, 3u);
         EXPECT_EQ(frame->size(), 45u);
     }
-    const auto frame = cable.take(at(1000));
+    const auto frame = cable.take(cable_at(1000));
     ASSERT_TRUE(frame);
     EXPECT_TRUE(frame->lent.empty());
     EXPECT_EQ(frame->bytes.size(), 10u);
@@ -442,8 +442,8 @@ TEST(Cable, CarriesPayloadByReferenceIfAskedTo) {
 TEST(Cable, AFrameIsLentUntilTheNextTakeHoweverManyAreSent) {
     Cable cable = cable_with(slow());
     send_frames(cable, Instant(), "A");
-    const auto frame = cable.take(at(200));
-    for (int i = 0; i < 100; ++i) send_frames(cable, at(200), "ZZZZ");
+    const auto frame = cable.take(cable_at(200));
+    for (int i = 0; i < 100; ++i) send_frames(cable, cable_at(200), "ZZZZ");
     EXPECT_EQ(frame->bytes[0], std::byte{'A'});
 }
 

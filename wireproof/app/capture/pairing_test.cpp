@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t there = 0;
 constexpr std::size_t back = 1;
 
-proto::ib::Psn psn(std::uint32_t value) {
+proto::ib::Psn psn_of(std::uint32_t value) {
     return proto::ib::Psn(value & 0xFFFFFF);
 }
 
@@ -24,14 +24,15 @@ struct Hosts {
               bool ends = true) {
         for (std::uint32_t i = 0; i < count; ++i) {
             pairing.on_request(
-                way, {.psn = psn(from + i), .end = psn(from + i + 1), .port = port, .ends = ends});
+                way,
+                {.psn = psn_of(from + i), .end = psn_of(from + i + 1), .port = port, .ends = ends});
         }
     }
     Pairing::Answered acknowledge(std::size_t way, std::uint32_t number, std::uint16_t port = 7) {
-        return pairing.on_answer(way, {.psn = psn(number), .port = port});
+        return pairing.on_answer(way, {.psn = psn_of(number), .port = port});
     }
     Pairing::Answered refuse(std::size_t way, std::uint32_t number) {
-        return pairing.on_answer(way, {.psn = psn(number), .port = 7, .refuses = true});
+        return pairing.on_answer(way, {.psn = psn_of(number), .port = 7, .refuses = true});
     }
 
     Pairing pairing;
@@ -86,7 +87,7 @@ TEST(Pairing, TheCountOfMessagesDecidesWherePsnsDoNot) {
     hosts.send(0, 3, 1, 7, true);  // one message of four packets
     hosts.send(2, 0, 4);           // four messages
     const auto answered =
-        hosts.pairing.on_answer(1, {.psn = psn(3), .port = 7, .msn = proto::ib::Msn(4)});
+        hosts.pairing.on_answer(1, {.psn = psn_of(3), .port = 7, .msn = proto::ib::Msn(4)});
     EXPECT_EQ(answered.way, 2U);
 }
 
@@ -125,10 +126,10 @@ TEST(Pairing, ASenderThatGoesBackShowsWhoWasRefused) {
     hosts.send(0, 0, 8);
     hosts.send(2, 0, 8);
     EXPECT_EQ(hosts.refuse(3, 5).possible, (Ways{0, 2}));
-    EXPECT_FALSE(hosts.pairing.was_refused(2, psn(4)));
-    EXPECT_TRUE(hosts.pairing.was_refused(2, psn(5)));
+    EXPECT_FALSE(hosts.pairing.was_refused(2, psn_of(4)));
+    EXPECT_TRUE(hosts.pairing.was_refused(2, psn_of(5)));
     EXPECT_EQ(hosts.pairing.peer_of(3), 2U);
-    EXPECT_FALSE(hosts.pairing.was_refused(0, psn(5)));
+    EXPECT_FALSE(hosts.pairing.was_refused(0, psn_of(5)));
 }
 
 TEST(Pairing, AQueuePairMayMeetAnotherAfterItsConnection) {

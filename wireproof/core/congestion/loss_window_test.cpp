@@ -5,69 +5,69 @@
 namespace wireproof::congestion {
 namespace {
 
-constexpr Duration rtt = Duration::milliseconds(4);
+constexpr Duration window_rtt = Duration::milliseconds(4);
 
-Instant at(std::int64_t milliseconds) {
+Instant window_at(std::int64_t milliseconds) {
     return Instant(Duration::milliseconds(milliseconds));
 }
 
 // A window that has met a full queue at a hundred packets.
 LossWindow grown_up() {
     LossWindow window({.start = 100});
-    window.on_rtt(at(0), rtt);
-    window.on_rtt(at(1), rtt * 3);
+    window.on_rtt(window_at(0), window_rtt);
+    window.on_rtt(window_at(1), window_rtt * 3);
     return window;
 }
 
 void calm(LossWindow& window) {
-    for (int i = 0; i < 40; ++i) window.on_rtt(at(2), rtt);
+    for (int i = 0; i < 40; ++i) window.on_rtt(window_at(2), window_rtt);
 }
 
 TEST(LossWindow, DoublesEachRoundTripUntilTheLoopGrows) {
     LossWindow window({.start = 10});
-    window.on_rtt(at(0), rtt);
-    window.on_arrived(at(2), 10, 10);
+    window.on_rtt(window_at(0), window_rtt);
+    window.on_arrived(window_at(2), 10, 10);
     EXPECT_EQ(window.packets(), 20u);
-    window.on_rtt(at(4), rtt);
-    window.on_arrived(at(2), 20, 20);
+    window.on_rtt(window_at(4), window_rtt);
+    window.on_arrived(window_at(2), 20, 20);
     EXPECT_EQ(window.packets(), 40u);
     EXPECT_TRUE(window.is_starting());
-    window.on_rtt(at(8), rtt * 2);
+    window.on_rtt(window_at(8), window_rtt * 2);
     EXPECT_FALSE(window.is_starting());
-    window.on_arrived(at(2), 40, 40);
+    window.on_arrived(window_at(2), 40, 40);
     EXPECT_EQ(window.packets(), 41u);
 }
 
 TEST(LossWindow, GrowsByOneARoundTripHoweverManyArriveAtOnce) {
     LossWindow window = grown_up();
-    for (int i = 0; i < 10; ++i) window.on_arrived(at(2), 10, 100);
+    for (int i = 0; i < 10; ++i) window.on_arrived(window_at(2), 10, 100);
     EXPECT_EQ(window.packets(), 101u);
-    window.on_arrived(at(2), 100, 100);
+    window.on_arrived(window_at(2), 100, 100);
     EXPECT_EQ(window.packets(), 101u);
-    window.on_arrived(at(2), 1, 100);
+    window.on_arrived(window_at(2), 1, 100);
     EXPECT_EQ(window.packets(), 102u);
 }
 
 TEST(LossWindow, DoesNotGrowForAFlowThatDoesNotFillIt) {
     LossWindow window({.start = 10});
-    for (int i = 0; i < 100; ++i) window.on_arrived(at(2), 5, 5);
+    for (int i = 0; i < 100; ++i) window.on_arrived(window_at(2), 5, 5);
     EXPECT_EQ(window.packets(), 10u);
 }
 
 TEST(LossWindow, NeverGrowsBeyondItsMost) {
     LossWindow window({.start = 10, .most = 30});
-    for (int i = 0; i < 100; ++i) window.on_arrived(at(2), 30, 30);
+    for (int i = 0; i < 100; ++i) window.on_arrived(window_at(2), 30, 30);
     EXPECT_EQ(window.packets(), 30u);
 }
 
 TEST(LossWindow, GivesBackHalfOnceARoundTripAndAHalfWhenTheQueueIsFull) {
     LossWindow window = grown_up();
-    window.on_lost(at(2), 1);
+    window.on_lost(window_at(2), 1);
     EXPECT_EQ(window.packets(), 50u);
-    window.on_lost(at(3), 5);
-    window.on_lost(at(10), 1);
+    window.on_lost(window_at(3), 5);
+    window.on_lost(window_at(10), 1);
     EXPECT_EQ(window.packets(), 50u);
-    window.on_lost(at(12), 1);  // the smoothed round trip is 6 ms
+    window.on_lost(window_at(12), 1);  // the smoothed round trip is 6 ms
     EXPECT_EQ(window.packets(), 25u);
 }
 
@@ -75,25 +75,25 @@ TEST(LossWindow, GivesBackOnlyWhatWasLostWhereTheLoopHasNotGrown) {
     LossWindow window = grown_up();
     calm(window);
     ASSERT_FALSE(window.rtt_has_grown());
-    window.on_lost(at(3), 1);
+    window.on_lost(window_at(3), 1);
     EXPECT_EQ(window.packets(), 99u);
-    window.on_lost(at(4), 4);
+    window.on_lost(window_at(4), 4);
     EXPECT_EQ(window.packets(), 95u);
 }
 
 TEST(LossWindow, TakesALossOfAQuarterForAFullQueueWhateverTheLoop) {
     LossWindow window = grown_up();
     calm(window);
-    window.on_lost(at(3), 20);
+    window.on_lost(window_at(3), 20);
     EXPECT_EQ(window.packets(), 80u);
-    window.on_lost(at(4), 6);
+    window.on_lost(window_at(4), 6);
     EXPECT_EQ(window.packets(), 50u);
 }
 
 TEST(LossWindow, LossAloneDoesNotEndTheStart) {
     LossWindow window({.start = 40});
-    window.on_rtt(at(0), rtt);
-    window.on_lost(at(1), 1);
+    window.on_rtt(window_at(0), window_rtt);
+    window.on_lost(window_at(1), 1);
     EXPECT_EQ(window.packets(), 39u);
     EXPECT_TRUE(window.is_starting());
 }
@@ -104,44 +104,44 @@ TEST(LossWindow, BeginsAnewAfterSilenceOfTwoLoops) {
     EXPECT_EQ(window.packets(), 100u);
     window.on_silence(Duration::milliseconds(12));
     EXPECT_EQ(window.packets(), 1u);
-    window.on_arrived(at(2), 1, 1);
+    window.on_arrived(window_at(2), 1, 1);
     EXPECT_EQ(window.packets(), 2u);
     EXPECT_TRUE(window.is_starting()) << "up to half of what it was";
-    for (std::uint32_t n = 2; n < 64; n *= 2) window.on_arrived(at(2), n, n);
+    for (std::uint32_t n = 2; n < 64; n *= 2) window.on_arrived(window_at(2), n, n);
     EXPECT_FALSE(window.is_starting());
 }
 
 TEST(LossWindow, AllowsTwoHoweverMuchIsLost) {
     LossWindow window({.start = 10});
-    for (int i = 0; i < 100; ++i) window.on_lost(at(100 * i), 10);
+    for (int i = 0; i < 100; ++i) window.on_lost(window_at(100 * i), 10);
     EXPECT_EQ(window.packets(), 2u);
 }
 
 // A route that has become longer must not look like a full queue for ever.
 TEST(LossWindow, ForgetsALowestLoopOfLongAgo) {
     LossWindow window({.start = 10});
-    window.on_rtt(at(5'000), rtt);
-    for (int i = 0; i < 100; ++i) window.on_rtt(at(5'001 + i), rtt * 2);
+    window.on_rtt(window_at(5'000), window_rtt);
+    for (int i = 0; i < 100; ++i) window.on_rtt(window_at(5'001 + i), window_rtt * 2);
     EXPECT_TRUE(window.rtt_has_grown());
-    window.on_rtt(at(11'000), rtt * 2);
+    window.on_rtt(window_at(11'000), window_rtt * 2);
     EXPECT_TRUE(window.rtt_has_grown());
-    window.on_rtt(at(17'000), rtt * 2);
+    window.on_rtt(window_at(17'000), window_rtt * 2);
     EXPECT_FALSE(window.rtt_has_grown());
 }
 
 TEST(LossWindow, WhatItKnowsIsInItsFingerprint) {
     const auto print = [](const LossWindow& window) {
         Fingerprint sink;
-        window.fingerprint(at(20), sink);
+        window.fingerprint(window_at(20), sink);
         return sink.value();
     };
     const LossWindow window = grown_up();
     LossWindow other = window;
     EXPECT_EQ(print(window), print(other));
-    other.on_arrived(at(2), 1, 100);
+    other.on_arrived(window_at(2), 1, 100);
     EXPECT_NE(print(window), print(other));
     other = window;
-    other.on_lost(at(19), 1);
+    other.on_lost(window_at(19), 1);
     EXPECT_NE(print(window), print(other));
 }
 
@@ -152,41 +152,42 @@ TEST(LossWindow, WhenItAllHappenedIsNotInItsFingerprint) {
         return sink.value();
     };
     LossWindow window({.start = 10});
-    EXPECT_EQ(print(window, at(1)), print(window, at(7'000))) << "nothing was measured yet";
+    EXPECT_EQ(print(window, window_at(1)), print(window, window_at(7'000)))
+        << "nothing was measured yet";
     LossWindow later = window;
-    window.on_rtt(at(1), rtt);
-    later.on_rtt(at(7'000), rtt);
-    EXPECT_EQ(print(window, at(3)), print(later, at(7'002)));
-    EXPECT_NE(print(window, at(3)), print(window, at(4))) << "its period ends sooner";
-    EXPECT_EQ(print(window, at(6'000)), print(window, at(7'000))) << "it is over";
+    window.on_rtt(window_at(1), window_rtt);
+    later.on_rtt(window_at(7'000), window_rtt);
+    EXPECT_EQ(print(window, window_at(3)), print(later, window_at(7'002)));
+    EXPECT_NE(print(window, window_at(3)), print(window, window_at(4))) << "its period ends sooner";
+    EXPECT_EQ(print(window, window_at(6'000)), print(window, window_at(7'000))) << "it is over";
 }
 
 // RFC 3168: the sender answers a mark as it answers a loss by a full queue.
 TEST(LossWindow, AMarkTakesHalfOnceInARoundTripAndAHalf) {
     LossWindow window({.start = 100, .most = 1000});
-    Instant now = Instant() + rtt;
-    window.on_rtt(now, rtt);
+    Instant now = Instant() + window_rtt;
+    window.on_rtt(now, window_rtt);
     window.on_marked(now, 1);
     EXPECT_EQ(window.packets(), 50U);
     EXPECT_FALSE(window.is_starting());
-    window.on_marked(now + rtt, 3);
+    window.on_marked(now + window_rtt, 3);
     EXPECT_EQ(window.packets(), 50U);
-    window.on_marked(now + rtt * 2, 1);
+    window.on_marked(now + window_rtt * 2, 1);
     EXPECT_EQ(window.packets(), 25U);
 }
 
 // A receiver without room counts as a full queue, even if the round trip is short.
 TEST(LossWindow, AnOverrunTakesHalfOnceInARoundTripAndAHalf) {
     LossWindow window({.start = 100, .most = 1000});
-    Instant now = Instant() + rtt;
-    window.on_rtt(now, rtt);
+    Instant now = Instant() + window_rtt;
+    window.on_rtt(now, window_rtt);
     ASSERT_FALSE(window.rtt_has_grown());
     window.on_overrun(now, 1);
     EXPECT_EQ(window.packets(), 50U);
-    window.on_overrun(now + rtt, 1);
+    window.on_overrun(now + window_rtt, 1);
     EXPECT_EQ(window.packets(), 50U);
     EXPECT_FALSE(window.is_starting());
-    window.on_overrun(now + rtt * 2, 1);
+    window.on_overrun(now + window_rtt * 2, 1);
     EXPECT_EQ(window.packets(), 25U);
 }
 
@@ -194,7 +195,7 @@ TEST(LossWindow, AnOverrunTakesHalfOnceInARoundTripAndAHalf) {
 // overrun.
 TEST(LossWindow, AnOverrunTakesHalfOnceThoughNoLoopIsKnown) {
     LossWindow window({.start = 1000, .most = 1024});
-    const Instant now = Instant() + rtt;
+    const Instant now = Instant() + window_rtt;
     for (int i = 0; i < 9; ++i) window.on_overrun(now + Duration::microseconds(i), 1);
     EXPECT_EQ(window.packets(), 500U);
     window.on_overrun(now + Duration::milliseconds(2), 1);

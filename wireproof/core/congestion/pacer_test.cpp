@@ -7,7 +7,7 @@ namespace {
 
 constexpr Burst ten{10, Duration::milliseconds(1)};
 
-Instant at(std::int64_t microseconds) {
+Instant paced_at(std::int64_t microseconds) {
     return Instant() + Duration::microseconds(microseconds);
 }
 
@@ -21,73 +21,73 @@ TEST(Pacer, HasNoLimitBeforeThereIsABurst) {
     Pacer pacer;
     pacer.left(1'000'000);
     EXPECT_TRUE(pacer.open());
-    EXPECT_EQ(pacer.next(at(0)), never);
+    EXPECT_EQ(pacer.next(paced_at(0)), never);
     EXPECT_TRUE(pacer.open());
-    pacer.allow(at(10), ten);
+    pacer.allow(paced_at(10), ten);
     EXPECT_TRUE(pacer.open()) << "a whole burst may leave now";
     pacer.left(10);
-    EXPECT_EQ(pacer.next(at(20)), at(1'010));
+    EXPECT_EQ(pacer.next(paced_at(20)), paced_at(1'010));
 }
 
 TEST(Pacer, LetsABurstLeaveInEachInterval) {
-    Pacer pacer = with(ten, at(100));
+    Pacer pacer = with(ten, paced_at(100));
     pacer.left(4);
-    EXPECT_EQ(pacer.next(at(100)), never);
+    EXPECT_EQ(pacer.next(paced_at(100)), never);
     pacer.left(5);
-    EXPECT_EQ(pacer.next(at(300)), never);
+    EXPECT_EQ(pacer.next(paced_at(300)), never);
     pacer.left(1);
     EXPECT_FALSE(pacer.open());
-    EXPECT_EQ(pacer.next(at(400)), at(1'100));
-    pacer.refill(at(1'100));
+    EXPECT_EQ(pacer.next(paced_at(400)), paced_at(1'100));
+    pacer.refill(paced_at(1'100));
     EXPECT_TRUE(pacer.open());
     pacer.left(15);
     EXPECT_FALSE(pacer.open());
-    EXPECT_EQ(pacer.next(at(1'200)), at(2'100));
+    EXPECT_EQ(pacer.next(paced_at(1'200)), paced_at(2'100));
 }
 
 // A caller may learn the time only after several packets have left.
 TEST(Pacer, AnIntervalBeginsWithItsFirstPacketWhenTheTimeIsKnownLater) {
-    Pacer together = with(ten, at(0));
+    Pacer together = with(ten, paced_at(0));
     Pacer single = together;
     together.left(6);
-    EXPECT_EQ(together.next(at(5'000)), never);
+    EXPECT_EQ(together.next(paced_at(5'000)), never);
     for (int i = 0; i < 6; ++i) {
         single.left(1);
-        EXPECT_EQ(single.next(at(5'000)), never);
+        EXPECT_EQ(single.next(paced_at(5'000)), never);
     }
     for (Pacer* pacer : {&together, &single}) {
         pacer->left(3);
-        EXPECT_EQ(pacer->next(at(5'000)), never);
+        EXPECT_EQ(pacer->next(paced_at(5'000)), never);
         pacer->left(1);
-        EXPECT_EQ(pacer->next(at(5'000)), at(6'000));
+        EXPECT_EQ(pacer->next(paced_at(5'000)), paced_at(6'000));
     }
 }
 
 // Also if more room is left over than a burst has, after a late timer or because the burst became
 // smaller.
 TEST(Pacer, RoomThatIsLeftOverServesPacketsTogetherOrOneByOne) {
-    Pacer together = with(ten, at(0));
+    Pacer together = with(ten, paced_at(0));
     together.left(10);
-    (void)together.next(at(0));
-    together.refill(at(2'000));
-    together.allow(at(2'100), {5, Duration::milliseconds(1)});
+    (void)together.next(paced_at(0));
+    together.refill(paced_at(2'000));
+    together.allow(paced_at(2'100), {5, Duration::milliseconds(1)});
     Pacer single = together;
     together.left(20);
-    EXPECT_EQ(together.next(at(9'000)), at(10'000));
+    EXPECT_EQ(together.next(paced_at(9'000)), paced_at(10'000));
     for (int i = 0; i < 19; ++i) {
         single.left(1);
-        EXPECT_EQ(single.next(at(9'000)), never) << i;
+        EXPECT_EQ(single.next(paced_at(9'000)), never) << i;
     }
     single.left(1);
-    EXPECT_EQ(single.next(at(9'000)), at(10'000));
+    EXPECT_EQ(single.next(paced_at(9'000)), paced_at(10'000));
 }
 
 TEST(Pacer, ALateTimerAddsAtMostOneMoreBurst) {
     for (const auto& [late, most] : {std::pair{500, 15U}, {1'000, 20U}, {90'000, 20U}}) {
-        Pacer pacer = with(ten, at(0));
+        Pacer pacer = with(ten, paced_at(0));
         pacer.left(10);
-        (void)pacer.next(at(0));
-        pacer.refill(at(1'000 + late));
+        (void)pacer.next(paced_at(0));
+        pacer.refill(paced_at(1'000 + late));
         pacer.left(most - 1);
         EXPECT_TRUE(pacer.open()) << late;
         pacer.left(1);
@@ -96,33 +96,33 @@ TEST(Pacer, ALateTimerAddsAtMostOneMoreBurst) {
 }
 
 TEST(Pacer, NeedsNoTimerWhileThereIsRoom) {
-    Pacer pacer = with(ten, at(0));
+    Pacer pacer = with(ten, paced_at(0));
     pacer.left(9);
-    EXPECT_EQ(pacer.next(at(0)), never);
+    EXPECT_EQ(pacer.next(paced_at(0)), never);
     pacer.left(9);
-    EXPECT_EQ(pacer.next(at(1'000)), never) << "a new interval";
+    EXPECT_EQ(pacer.next(paced_at(1'000)), never) << "a new interval";
     pacer.left(1);
-    EXPECT_EQ(pacer.next(at(1'999)), at(2'000));
+    EXPECT_EQ(pacer.next(paced_at(1'999)), paced_at(2'000));
 }
 
 TEST(Pacer, HasNoLimitAnyMoreOnAShortPath) {
-    Pacer pacer = with(ten, at(0));
+    Pacer pacer = with(ten, paced_at(0));
     pacer.left(10);
-    (void)pacer.next(at(0));
+    (void)pacer.next(paced_at(0));
     EXPECT_FALSE(pacer.open());
-    pacer.allow(at(500), {});
+    pacer.allow(paced_at(500), {});
     EXPECT_TRUE(pacer.open());
     pacer.left(100);
-    EXPECT_EQ(pacer.next(at(1'000)), never);
+    EXPECT_EQ(pacer.next(paced_at(1'000)), never);
     EXPECT_TRUE(pacer.open());
 }
 
 TEST(Pacer, NeverWaitsForEver) {
-    Pacer pacer = with({1, Duration::milliseconds(2)}, at(0));
+    Pacer pacer = with({1, Duration::milliseconds(2)}, paced_at(0));
     pacer.left(1);
-    (void)pacer.next(at(0));
+    (void)pacer.next(paced_at(0));
     EXPECT_FALSE(pacer.open());
-    pacer.refill(at(1));
+    pacer.refill(paced_at(1));
     EXPECT_TRUE(pacer.open()) << "the engine called too early";
 }
 
@@ -134,15 +134,15 @@ TEST(Pacer, WhatItKnowsIsInItsFingerprint) {
     };
     Pacer a;
     Pacer b;
-    EXPECT_EQ(print(a, at(1)), print(b, at(2)));
-    a.allow(at(1), ten);
-    EXPECT_NE(print(a, at(1)), print(b, at(1)));
-    b.allow(at(5), ten);
-    EXPECT_EQ(print(a, at(2)), print(b, at(6)));
-    EXPECT_NE(print(a, at(6)), print(b, at(6)));
+    EXPECT_EQ(print(a, paced_at(1)), print(b, paced_at(2)));
+    a.allow(paced_at(1), ten);
+    EXPECT_NE(print(a, paced_at(1)), print(b, paced_at(1)));
+    b.allow(paced_at(5), ten);
+    EXPECT_EQ(print(a, paced_at(2)), print(b, paced_at(6)));
+    EXPECT_NE(print(a, paced_at(6)), print(b, paced_at(6)));
     b.left(1);
-    (void)b.next(at(6));
-    EXPECT_NE(print(a, at(2)), print(b, at(6)));
+    (void)b.next(paced_at(6));
+    EXPECT_NE(print(a, paced_at(2)), print(b, paced_at(6)));
 }
 
 }  // namespace

@@ -16,8 +16,6 @@ namespace {
 
 using namespace test;
 
-constexpr std::uint16_t tell = 4;
-
 struct Thrown : std::runtime_error {
     Thrown() : std::runtime_error("thrown by a handler") {}
 };

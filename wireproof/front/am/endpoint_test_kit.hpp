@@ -17,15 +17,13 @@
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/base/check.hpp"
 #include "wireproof/core/engine.hpp"
+#include "wireproof/front/am/handlers_test_kit.hpp"
 
 namespace wireproof::am::test {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::uint16_t ask = 1;
-constexpr std::uint16_t answer = 2;
-constexpr std::uint16_t stored = 3;
 constexpr milliseconds patience{30'000};
 
 /// A UDP socket on a port that the kernel chooses.

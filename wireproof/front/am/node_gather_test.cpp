@@ -8,10 +8,6 @@ namespace {
 
 using namespace test;
 
-constexpr std::uint16_t ask = 1;
-constexpr std::uint16_t stored = 3;
-constexpr std::uint64_t base = 0x1000;
-
 /// `gather` requests are needed to end a delay, and the receiver sends no acknowledgement because
 /// of time alone.
 Config acked_seldom(std::uint32_t gather) {

@@ -8,11 +8,6 @@ namespace {
 
 using namespace test;
 
-constexpr std::uint16_t ask = 1;
-constexpr std::uint16_t answer = 2;
-constexpr std::uint16_t stored = 3;
-constexpr std::uint64_t base = 0x1000;
-
 std::string text(const PeerLost& lost) {
     constexpr std::array<const char*, 4> whys = {"silent", "restarted", "gone", "unanswered"};
     constexpr std::array<const char*, 4> kinds = {"request", "reply", "store", "get"};

@@ -9,9 +9,6 @@
 namespace wireproof::am::test {
 namespace {
 
-constexpr std::uint16_t ask = 1;
-constexpr std::uint16_t answer = 2;
-constexpr std::uint16_t stored = 3;
 constexpr std::size_t links = 256;  // frames that fit on each link
 
 /// After this time, a connection without traffic has given its buffers back.

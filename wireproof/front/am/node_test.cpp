@@ -12,14 +12,6 @@ namespace {
 using namespace test;
 using Values = std::vector<std::uint32_t>;
 
-constexpr std::uint16_t ask = 1;
-constexpr std::uint16_t answer = 2;
-constexpr std::uint16_t stored = 3;
-constexpr std::uint16_t missing = 9;
-constexpr std::uint64_t base = 0x1000;
-
-const Handler nothing = [](const Message&) {};
-
 TEST(AmNode, RunsTheHandlerThatAMessageNamesWithItsSenderAndWords) {
     Job job(quick(), 3);
     std::vector<std::string> heard;

@@ -9,12 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "wireproof/front/am/handlers_test_kit.hpp"
 #include "wireproof/front/am/node.hpp"
 #include "wireproof/proto/am/wire_format.hpp"
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 #include "wireproof/wire/memory/memory_wire.hpp"
 
 namespace wireproof::am {
+
+inline const Handler nothing = [](const Message&) {};
 
 inline void PrintTo(Status status, std::ostream* out) {
     *out << name_of(status);

@@ -8,12 +8,6 @@ namespace {
 
 using namespace test;
 
-constexpr std::uint16_t stored = 3;
-constexpr std::uint16_t missing = 9;
-constexpr std::uint64_t base = 0x1000;
-
-const Handler nothing = [](const Message&) {};
-
 TEST(AmNode, RefusesTransfersToMemoryThatIsNotThere) {  // AM-47
     Job job(quick(), 3);
     std::vector<std::byte> memory(20'000);

@@ -20,10 +20,6 @@ namespace {
 using std::chrono::milliseconds;
 using test::pattern;
 
-constexpr std::uint16_t ask = 1;
-constexpr std::uint16_t answer = 2;
-constexpr std::uint16_t stored = 3;
-constexpr std::uint16_t tell = 4;
 constexpr milliseconds patience{60'000};
 
 bool same(std::span<const std::byte> left, std::span<const std::byte> right) {

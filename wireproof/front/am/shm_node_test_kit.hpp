@@ -13,9 +13,6 @@
 
 namespace wireproof::am::test {
 
-inline constexpr std::uint16_t ask = 1;
-inline constexpr std::uint16_t answer = 2;
-
 /// Nodes in this thread that have sessions with each other. An Endpoint is such a node with a
 /// clock.
 class Nodes {

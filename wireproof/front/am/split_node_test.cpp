@@ -15,9 +15,6 @@ namespace {
 using test::pattern;
 using test::words;
 
-constexpr std::uint16_t ask = 1;
-constexpr std::uint16_t answer = 2;
-constexpr std::uint16_t stored = 3;
 constexpr std::size_t count = 3;
 constexpr std::size_t far_node = 2;
 

@@ -14,9 +14,6 @@ namespace {
 using test::pattern;
 using test::words;
 
-constexpr std::uint16_t ask = 1;
-constexpr std::uint16_t answer = 2;
-
 Address loopback() {
     return *Address::parse("127.0.0.1:0");
 }

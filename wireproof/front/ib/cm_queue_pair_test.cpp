@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t path_mtu = 1024;
 constexpr PeerId peer{0};
-constexpr std::uint64_t service = service_of_port(9);
+constexpr std::uint64_t managed_service = service_of_port(9);
 
 Address address_of(unsigned number) {
     return Address::parse(host(number) + ":4791").value();
@@ -80,11 +80,11 @@ TEST(CmQueuePair, ConnectionsAreMadeAndEndedThoughPacketsGetLost) {
         const FaultRates rates{.loss = 0.3, .bit_error = 1e-4, .duplicate = 0.2, .reorder = 0.2};
         LossyHost active(21, 22, rates, 2 * seed);
         LossyHost passive(22, 21, rates, 2 * seed + 1);
-        ASSERT_TRUE(passive.cm.listen(service));
+        ASSERT_TRUE(passive.cm.listen(managed_service));
         Instant now{};
         const auto asked =
             active.cm.management().connect(now, peer,
-                                           {.service = service,
+                                           {.service = managed_service,
                                             .queue_pair = active.pair,
                                             .path_mtu = proto::ib::path_mtu_code(path_mtu)});
         ASSERT_TRUE(asked);
@@ -96,7 +96,7 @@ TEST(CmQueuePair, ConnectionsAreMadeAndEndedThoughPacketsGetLost) {
             now = now + Duration::milliseconds(5);
             active.turn(now);
             passive.turn(now);
-            if (const auto request = passive.cm.next_request(service)) {
+            if (const auto request = passive.cm.next_request(managed_service)) {
                 EXPECT_FALSE(id) << "asked twice";
                 id = request->id;
                 passive.cm.join(*id, passive.pair);
@@ -125,7 +125,7 @@ TEST(CmQueuePair, ConnectionsAreMadeAndEndedThoughPacketsGetLost) {
 TEST(CmQueuePair, WhoWaitsForAnAskerHearsThatItHasParted) {
     LossyHost active(23, 24, {}, 1);
     LossyHost passive(24, 23, {}, 2);
-    ASSERT_TRUE(passive.cm.listen(service));
+    ASSERT_TRUE(passive.cm.listen(managed_service));
     Instant now{};
     const auto turn_until = [&](const std::function<bool()>& until) {
         for (int i = 0; i < 400; ++i) {
@@ -138,14 +138,14 @@ TEST(CmQueuePair, WhoWaitsForAnAskerHearsThatItHasParted) {
     };
     const auto asked =
         active.cm.management().connect(now, peer,
-                                       {.service = service,
+                                       {.service = managed_service,
                                         .queue_pair = active.pair,
                                         .path_mtu = proto::ib::path_mtu_code(path_mtu)});
     ASSERT_TRUE(asked);
     active.cm.join(*asked, active.pair);
     std::optional<proto::ib::CmEvent> request;
-    ASSERT_TRUE(
-        turn_until([&] { return (request = passive.cm.next_request(service)).has_value(); }));
+    ASSERT_TRUE(turn_until(
+        [&] { return (request = passive.cm.next_request(managed_service)).has_value(); }));
     passive.cm.join(request->id, passive.pair);
     ASSERT_TRUE(passive.cm.management().accept(now, request->id, {.queue_pair = passive.pair}));
     ASSERT_TRUE(turn_until([&] { return active.cm.has_answer(*asked); }));

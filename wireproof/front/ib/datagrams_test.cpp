@@ -14,14 +14,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t service = datagram_service_of_port(7177);
+constexpr std::uint64_t datagram_service = datagram_service_of_port(7177);
 constexpr std::uint32_t qkey = 0x1234;
 
-std::span<const std::byte> bytes_of(std::string_view text) {
+std::span<const std::byte> span_of(std::string_view text) {
     return std::as_bytes(std::span(text));
 }
 /// The text without the zeros after it.
-std::string text_of(std::span<const std::byte> bytes) {
+std::string text_in(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data())};
 }
 
@@ -61,7 +61,7 @@ TEST_F(Datagrams, ArriveAtTheFirstByteOfAReceiveAndNameTheirSender) {
 
     // The sender in a completion is enough to answer.
     ASSERT_EQ(a->pair.post_receive(8, a->region->piece(200, 100)), Status::ok);
-    ASSERT_EQ(b->pair.send_inline_to(2, bytes_of("thanks"), *came.sender), Status::ok);
+    ASSERT_EQ(b->pair.send_inline_to(2, span_of("thanks"), *came.sender), Status::ok);
     const Completion answer = next(*a);
     EXPECT_EQ(answer.id, 8U);
     EXPECT_EQ(answer.length, 6U);
@@ -172,15 +172,16 @@ TEST_F(Datagrams, LeaveNoFreeMemoryToTheEngineWhenTheirPairHasGone) {
 TEST_F(Datagrams, AreClosedInAForkedChild) {
     open();
     const AddressHandle to = address_of(*a, *b);
-    auto listener = DatagramListener::open(a->device, service);
+    auto listener = DatagramListener::open(a->device, datagram_service);
     ASSERT_TRUE(listener);
     EXPECT_EQ(in_child([&] {
-                  const bool closed = a->pair.send_to(1, Piece(), to) == Status::closed &&
-                                      a->pair.post_receive(1, Piece()) == Status::closed &&
-                                      !AddressHandle::create(a->device, host(2), 2, qkey) &&
-                                      !AddressHandle::resolve(a->device, host(2), service) &&
-                                      !DatagramListener::open(a->device, service + 1) &&
-                                      !listener->poll() && !listener->wait();
+                  const bool closed =
+                      a->pair.send_to(1, Piece(), to) == Status::closed &&
+                      a->pair.post_receive(1, Piece()) == Status::closed &&
+                      !AddressHandle::create(a->device, host(2), 2, qkey) &&
+                      !AddressHandle::resolve(a->device, host(2), datagram_service) &&
+                      !DatagramListener::open(a->device, datagram_service + 1) &&
+                      !listener->poll() && !listener->wait();
                   listener = Result<DatagramListener>::failure("gone");
                   a.reset();
                   return closed ? 7 : 1;
@@ -191,30 +192,30 @@ TEST_F(Datagrams, AreClosedInAForkedChild) {
 TEST(DatagramServices, NameAQueuePairAndItsKey) {
     const QueuePairOptions options{.transport = Transport::datagram, .qkey = qkey};
     End passive(51, 1024, options);
-    auto listener = DatagramListener::open(passive.device, service);
+    auto listener = DatagramListener::open(passive.device, datagram_service);
     ASSERT_TRUE(listener) << listener.error();
-    EXPECT_FALSE(DatagramListener::open(passive.device, service)) << "somebody listens";
+    EXPECT_FALSE(DatagramListener::open(passive.device, datagram_service)) << "somebody listens";
     ASSERT_EQ(passive.pair.post_receive(1, passive.region->all()), Status::ok);
     std::string told;
     std::thread other([&] {
         End active(52, 1024, options);
-        const auto resolved =
-            AddressHandle::resolve(active.device, host(51), service, bytes_of("which one?"), 60s);
+        const auto resolved = AddressHandle::resolve(active.device, host(51), datagram_service,
+                                                     span_of("which one?"), 60s);
         if (!resolved) {
             told = resolved.error();
             return;
         }
-        told = text_of(resolved->told);
+        told = text_in(resolved->told);
         EXPECT_EQ(resolved->address.host(), host(51));
         EXPECT_EQ(resolved->address.qkey(), qkey);
-        EXPECT_EQ(active.pair.send_inline_to(2, bytes_of("found"), resolved->address), Status::ok);
+        EXPECT_EQ(active.pair.send_inline_to(2, span_of("found"), resolved->address), Status::ok);
         EXPECT_TRUE(active.completions.wait(60s));
     });
     auto asked = listener->wait(60s);
     ASSERT_TRUE(asked);
     EXPECT_EQ(asked->address(), host(52));
     EXPECT_EQ(asked->told().size(), 180U);
-    EXPECT_EQ(text_of(asked->told()), "which one?");
+    EXPECT_EQ(text_in(asked->told()), "which one?");
     const End reliable(53, 1024, {});
     auto own = QueuePair::create(passive.domain, passive.completions, passive.completions);
     const auto why = [&](const QueuePair& pair, std::span<const std::byte> tell) {
@@ -225,7 +226,7 @@ TEST(DatagramServices, NameAQueuePairAndItsKey) {
     EXPECT_EQ(why(reliable.pair, {}), from + "the queue pair is of another device");
     EXPECT_EQ(why(*own, {}), from + "the queue pair is none for datagrams");
     EXPECT_EQ(why(passive.pair, std::vector<std::byte>(137)), from + "too much to tell");
-    EXPECT_EQ(why(passive.pair, bytes_of("this one")), "");
+    EXPECT_EQ(why(passive.pair, span_of("this one")), "");
     EXPECT_EQ(why(passive.pair, {}), from + "answered before");
     const auto came = passive.completions.wait(60s);
     ASSERT_TRUE(came);
@@ -237,7 +238,7 @@ TEST(DatagramServices, NameAQueuePairAndItsKey) {
 
 TEST(DatagramServices, AreRefusedInOneLine) {
     End passive(54, 1024, {.transport = Transport::datagram});
-    auto listener = DatagramListener::open(passive.device, service);
+    auto listener = DatagramListener::open(passive.device, datagram_service);
     ASSERT_TRUE(listener);
     std::vector<std::string> reasons;
     std::atomic<bool> over = false;
@@ -245,26 +246,27 @@ TEST(DatagramServices, AreRefusedInOneLine) {
         End active(55, 1024, {.transport = Transport::datagram});
         const auto ask = [&](std::uint64_t whom, std::string_view tell) {
             const auto resolved =
-                AddressHandle::resolve(active.device, host(54), whom, bytes_of(tell), 60s);
+                AddressHandle::resolve(active.device, host(54), whom, span_of(tell), 60s);
             reasons.push_back(resolved ? "" : resolved.error());
         };
         ask(datagram_service_of_port(1), "");
-        ask(service, "no");
-        ask(service, "forgotten");
-        ask(service, std::string(181, 'x'));
-        const auto silent = AddressHandle::resolve(active.device, host(56), service, {}, 50ms);
+        ask(datagram_service, "no");
+        ask(datagram_service, "forgotten");
+        ask(datagram_service, std::string(181, 'x'));
+        const auto silent =
+            AddressHandle::resolve(active.device, host(56), datagram_service, {}, 50ms);
         reasons.push_back(silent ? "" : silent.error().substr(0, 60));
         over = true;
     });
     int questions = 0;
     while (!over) {
         auto asked = listener->wait(10ms);
-        if (asked && ++questions == 1) asked->reject(bytes_of("because"));
+        if (asked && ++questions == 1) asked->reject(span_of("because"));
     }
     other.join();
     EXPECT_EQ(questions, 2);
     const std::string place = " of " + host(54) + ": ";
-    const std::string here = "service " + std::to_string(service) + place;
+    const std::string here = "service " + std::to_string(datagram_service) + place;
     ASSERT_EQ(reasons.size(), 5U);
     EXPECT_EQ(reasons[0], "service " + std::to_string(datagram_service_of_port(1)) + place +
                               "refused: nobody listens there");

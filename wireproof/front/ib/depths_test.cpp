@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t service = service_of_port(7174);
+constexpr std::uint64_t depths_service = service_of_port(7174);
 constexpr std::uint64_t reads = 20;
 
 /// Posts more Reads than may be outstanding. Returns how many leave while no answer comes.
@@ -53,13 +53,13 @@ TEST(Depths, AContactSaysWhatItsQueuePairKeeps) {
 // a swap is noticed.
 TEST(Depths, OfARequestThatIsAcceptedAreAnsweredEachByItsCounterpart) {
     End passive(35, 1024, {.initiator_depth = 9, .responder_resources = 12});
-    auto listener = Listener::open(passive.device, service);
+    auto listener = Listener::open(passive.device, depths_service);
     ASSERT_TRUE(listener);
     ScriptedPeer peer(36);
     auto accepted = Result<void>::failure("no request came");
     const proto::ib::CmReply reply =
         peer.connect_while(35,
-                           {.service = service,
+                           {.service = depths_service,
                             .queue_pair = peers_number,
                             .responder_resources = 3,
                             .initiator_depth = 7,
@@ -79,8 +79,9 @@ TEST(Depths, OfAReplyBoundWhatIsOutstandingToItsPeer) {
     End active(38, 1024, {.initiator_depth = 9, .responder_resources = 12});
     auto met = Result<std::vector<std::byte>>::failure("not asked");
     const proto::ib::CmRequest request = peer.accept_while(
-        service, {.queue_pair = peers_number, .responder_resources = 1, .initiator_depth = 4},
-        [&] { met = active.pair.connect(host(37), service, {}, 60s); });
+        depths_service,
+        {.queue_pair = peers_number, .responder_resources = 1, .initiator_depth = 4},
+        [&] { met = active.pair.connect(host(37), depths_service, {}, 60s); });
     ASSERT_TRUE(met) << met.error();
     EXPECT_EQ(request.initiator_depth, 9);
     EXPECT_EQ(request.responder_resources, 12);

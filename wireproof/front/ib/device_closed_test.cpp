@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t service = service_of_port(7471);
+constexpr std::uint64_t closed_service = service_of_port(7471);
 
 /// The names of the calls that do not answer as those of a closed Device.
 std::string not_closed(Device& device) {
@@ -60,7 +60,7 @@ std::string takes_work(End& end) {
     check("create_window", window.key() == 0);
     check("bind", end.pair.bind(7, window, *end.region, {}) == Status::closed);
     check("connect", end.pair.connect(end.pair.contact()) == Status::closed);
-    check("connect to a service", !end.pair.connect(host(1), service));
+    check("connect to a service", !end.pair.connect(host(1), closed_service));
     check("failed", end.pair.failed());
     end.pair.disconnect();
     check("completions", !end.completions.poll() && !end.completions.wait());
@@ -75,7 +75,7 @@ std::string takes_work(End& end) {
     check("register_memory", !end.domain.register_memory(end.memory, all));
     check("create", !QueuePair::create(end.domain, end.completions, end.completions));
     check("shared receives", !SharedReceiveQueue::create(end.domain));
-    const auto listener = Listener::open(end.device, service);
+    const auto listener = Listener::open(end.device, closed_service);
     check("listen", !listener && listener.error() ==
                                      "the Device is closed: it belongs to the parent of this "
                                      "process");
@@ -116,7 +116,7 @@ TEST_F(DeviceClosedDeathTest, OtherThingsThatWereMovedFromEndTheProgramByName) {
     Device device = std::move(a->device);
     EXPECT_DEATH(ProtectionDomain{a->device}, line);
     EXPECT_DEATH(CompletionQueue(a->device, 1), line);
-    EXPECT_DEATH((void)Listener::open(a->device, service), line);
+    EXPECT_DEATH((void)Listener::open(a->device, closed_service), line);
     const QueuePair pair = std::move(a->pair);
     EXPECT_DEATH((void)a->pair.send(1, Piece()), line);
     EXPECT_DEATH(a->pair.number(), line);

@@ -10,9 +10,9 @@ namespace {
 
 static_assert(Wire<NativeWire<MemoryWire>>);
 
-constexpr Instant now{};
+constexpr Instant native_now{};
 
-PacketBytes packet_of(std::size_t payload) {
+PacketBytes native_packet_of(std::size_t payload) {
     const PacketBytes bytes(payload, std::byte{0x5A});
     return encoded({.bth = {.opcode = 0x04, .dest_qp = 5, .psn = Psn(9)}}, bytes);
 }
@@ -27,11 +27,11 @@ void send(Native& wire, PeerId to, const PacketBytes& packet) {
     std::copy_n(packet.begin(), Bth::size, frame->add_header<Bth::size>().begin());
     frame->add_payload(ConstBytes(packet).subspan(Bth::size));
     wire.lane(to).commit();
-    wire.flush(now);
+    wire.flush(native_now);
 }
 
 PacketBytes next(Native& wire, PeerId from) {
-    const auto frame = wire.receive(now);
+    const auto frame = wire.receive(native_now);
     if (!frame) return {};
     EXPECT_EQ(frame->from, from);
     EXPECT_EQ(frame->integrity, Integrity::intact);
@@ -47,7 +47,7 @@ TEST(NativeWire, CarriesPacketsBothWays) {
         const std::size_t most = moved.lane(PeerId{1}).capabilities().frame_max;
         EXPECT_EQ(most, (global ? 2048U - 48 - 6 : 2048U - 8 - 6) / 4 * 4);
         for (std::size_t payload = 0; payload + Bth::size <= most; payload += 124) {
-            const PacketBytes packet = packet_of(payload);
+            const PacketBytes packet = native_packet_of(payload);
             send(moved, PeerId{1}, packet);
             EXPECT_EQ(next(b, PeerId{0}), packet) << payload;
             send(b, PeerId{0}, packet);
@@ -57,8 +57,8 @@ TEST(NativeWire, CarriesPacketsBothWays) {
 }
 
 /// The test reads and writes frames at the other end of the cable.
-struct Tapped {
-    Tapped()
+struct TappedNative {
+    TappedNative()
         : link({.numbered = true}),
           wire(std::move(link.end(0)), {.local = PeerId{0}}),
           tap(std::move(link.end(1))) {}
@@ -66,7 +66,7 @@ struct Tapped {
     void write(ConstBytes frame) {
         std::ranges::copy(frame, tap.claim()->add_room(frame.size()).begin());
         tap.commit();
-        tap.flush(now);
+        tap.flush(native_now);
     }
 
     MemoryLink link;
@@ -75,24 +75,24 @@ struct Tapped {
 };
 
 TEST(NativeWire, WhatIsOnTheCableIsANativeFrame) {
-    Tapped ends;
-    send(ends.wire, PeerId{1}, packet_of(100));
-    const auto frame = ends.tap.receive(now);
+    TappedNative ends;
+    send(ends.wire, PeerId{1}, native_packet_of(100));
+    const auto frame = ends.tap.receive(native_now);
     ASSERT_TRUE(frame);
     const auto native = NativeFrame::decode(frame->bytes);
     ASSERT_TRUE(native);
     EXPECT_EQ(native->local.dest, 2);
     EXPECT_EQ(native->local.source, 1);
-    EXPECT_EQ(to_hex(native->packet), to_hex(packet_of(100)));
+    EXPECT_EQ(to_hex(native->packet), to_hex(native_packet_of(100)));
 }
 
 TEST(NativeWire, WhatIsDroppedIsCountedByItsReason) {
-    Tapped ends;
+    TappedNative ends;
     const auto made = [](std::uint16_t dest, std::uint16_t source) {
         PacketBytes room(200);
         TxFrame frame;
         frame.open(room, {.frame_max = room.size()});
-        const PacketBytes packet = packet_of(40);
+        const PacketBytes packet = native_packet_of(40);
         const ConstBytes piece(packet);
         encode({.local = {.dest = dest, .source = source}}, std::span(&piece, 1), {}, frame);
         PacketBytes bytes(frame.size());
@@ -113,7 +113,7 @@ TEST(NativeWire, WhatIsDroppedIsCountedByItsReason) {
     ends.write(made(2, 2));
     ends.write(made(1, 3));
     ends.write(good);
-    EXPECT_EQ(next(ends.wire, PeerId{1}), packet_of(40));
+    EXPECT_EQ(next(ends.wire, PeerId{1}), native_packet_of(40));
     EXPECT_EQ(ends.wire.counters().other_destination, 1U);
     EXPECT_EQ(ends.wire.counters().other_source, 1U);
 }

@@ -39,7 +39,7 @@ bool set_loopback(int mtu) {
 
 /// The path MTU of a device on a loopback interface with this MTU: n for 256 x 2^n, or why there is
 /// no device.
-int chosen(int mtu, std::size_t asked) {
+int chosen_mtu(int mtu, std::size_t asked) {
     const pid_t child = ::fork();
     if (child == 0) {
         if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0 || !set_loopback(mtu)) {
@@ -62,18 +62,18 @@ int chosen(int mtu, std::size_t asked) {
 // Beside the payload: 28 bytes of IP and UDP headers, 4 of ICRC, and at most 44 of InfiniBand
 // headers.
 TEST(DevicePathMtu, IsTheMostThatTheInterfaceCarries) {
-    if (chosen(1500, 1024) == no_network) GTEST_SKIP() << "no network namespaces here";
-    EXPECT_EQ(chosen(1500, 0), 2);   // 1024
-    EXPECT_EQ(chosen(9000, 0), 4);   // 4096
-    EXPECT_EQ(chosen(65536, 0), 4);  // the largest path MTU
-    EXPECT_EQ(chosen(4200, 0), 4);
-    EXPECT_EQ(chosen(2300, 0), 3);
-    EXPECT_EQ(chosen(1000, 0), 1);
-    EXPECT_EQ(chosen(576, 0), 1);
-    EXPECT_EQ(chosen(575, 0), 0);
-    EXPECT_EQ(chosen(256, 0), no_device);
+    if (chosen_mtu(1500, 1024) == no_network) GTEST_SKIP() << "no network namespaces here";
+    EXPECT_EQ(chosen_mtu(1500, 0), 2);   // 1024
+    EXPECT_EQ(chosen_mtu(9000, 0), 4);   // 4096
+    EXPECT_EQ(chosen_mtu(65536, 0), 4);  // the largest path MTU
+    EXPECT_EQ(chosen_mtu(4200, 0), 4);
+    EXPECT_EQ(chosen_mtu(2300, 0), 3);
+    EXPECT_EQ(chosen_mtu(1000, 0), 1);
+    EXPECT_EQ(chosen_mtu(576, 0), 1);
+    EXPECT_EQ(chosen_mtu(575, 0), 0);
+    EXPECT_EQ(chosen_mtu(256, 0), no_device);
     // The device uses the path MTU that the program asks for.
-    EXPECT_EQ(chosen(9000, 256), 0);
+    EXPECT_EQ(chosen_mtu(9000, 256), 0);
 }
 
 /// Makes the process root in its namespace, so that a command that the child starts may change the

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t service = service_of_port(7176);
+constexpr std::uint64_t retries_service = service_of_port(7176);
 /// Each value differs from its default and from the others.
 const QueuePairOptions chosen{
     .ack_timeout = 20ms, .retry_count = 2, .rnr_retry_count = 5, .min_rnr_timer = 20ms};
@@ -99,8 +99,9 @@ TEST(Retries, OfARequestAreToldAndDone) {
     End active(47, 1024, chosen);
     auto met = Result<std::vector<std::byte>>::failure("not asked");
     const proto::ib::CmRequest request = peer.accept_while(
-        service, {.queue_pair = peers_number, .responder_resources = 1, .initiator_depth = 1},
-        [&] { met = active.pair.connect(host(46), service, {}, 60s); });
+        retries_service,
+        {.queue_pair = peers_number, .responder_resources = 1, .initiator_depth = 1},
+        [&] { met = active.pair.connect(host(46), retries_service, {}, 60s); });
     ASSERT_TRUE(met) << met.error();
     EXPECT_EQ(request.primary.ack_timeout, 13);
     EXPECT_EQ(request.retry_count, 2);
@@ -110,13 +111,13 @@ TEST(Retries, OfARequestAreToldAndDone) {
 
 TEST(Retries, OfAnAcceptedRequestAreToldAndDone) {
     End passive(48, 1024, chosen);
-    auto listener = Listener::open(passive.device, service);
+    auto listener = Listener::open(passive.device, retries_service);
     ASSERT_TRUE(listener);
     ScriptedPeer peer(49);
     auto accepted = Result<void>::failure("no request came");
     const proto::ib::CmReply reply =
         peer.connect_while(48,
-                           {.service = service,
+                           {.service = retries_service,
                             .queue_pair = peers_number,
                             .path_mtu = proto::ib::path_mtu_code(1024)},
                            [&] {

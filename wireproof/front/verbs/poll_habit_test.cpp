@@ -7,7 +7,7 @@ namespace wireproof::verbs {
 namespace {
 
 constexpr Duration step = Duration::microseconds(1);
-constexpr Duration long_time = Duration::microseconds(200);
+constexpr Duration long_rest = Duration::microseconds(200);
 
 class PollHabits : public ::testing::Test {
 protected:
@@ -21,14 +21,14 @@ protected:
     void leave_it_to_the_keeper() {
         poll_after(step);
         habit_.found(now_);
-        now_ = now_ + long_time;
+        now_ = now_ + long_rest;
         habit_.keeper_worked(now_, true);
     }
     /// How many calls in a row have to come soon until the program is trusted again.
     int calls_until_trusted() {
         int calls = 0;
         constexpr int far_too_many = 100'000;
-        for (poll_after(long_time); !habit_.comes_back() && calls < far_too_many; ++calls) {
+        for (poll_after(long_rest); !habit_.comes_back() && calls < far_too_many; ++calls) {
             find_and_poll_after(step);
         }
         return calls;
@@ -40,7 +40,7 @@ protected:
 
 TEST_F(PollHabits, AProgramIsBelievedToPollAgain) {
     EXPECT_TRUE(habit_.comes_back());
-    find_and_poll_after(long_time);  // nothing came meanwhile
+    find_and_poll_after(long_rest);  // nothing came meanwhile
     EXPECT_TRUE(habit_.comes_back());
 }
 
@@ -60,14 +60,14 @@ TEST_F(PollHabits, TheKeeperThatReceivesBetweenTwoPollsSaysNothing) {
 
 TEST_F(PollHabits, TheKeeperThatReceivesAfterAPollThatFoundNothingSaysNothing) {
     poll_after(step);
-    habit_.keeper_worked(now_ + long_time, true);
+    habit_.keeper_worked(now_ + long_rest, true);
     EXPECT_TRUE(habit_.comes_back());
 }
 
 TEST_F(PollHabits, TheKeeperThatReceivesNothingSaysNothing) {
     poll_after(step);
     habit_.found(now_);
-    habit_.keeper_worked(now_ + long_time, false);
+    habit_.keeper_worked(now_ + long_rest, false);
     EXPECT_TRUE(habit_.comes_back());
 }
 
@@ -86,7 +86,7 @@ TEST_F(PollHabits, SixteenCallsThatComeSoonAreBelieved) {
     for (int i = 0; i < 15; ++i) {
         habit_.found(now_);
         habit_.called(now_ = now_ + step);
-        poll_after(long_time);
+        poll_after(long_rest);
     }
     EXPECT_FALSE(habit_.comes_back());
     find_and_poll_after(step);
@@ -124,15 +124,15 @@ TEST_F(PollHabits, TheKeeperRestsWhileAProgramPollsThatIsBelievedToGoOn) {
 
 TEST_F(PollHabits, TheKeeperRestsWhileAThreadSleepsInAPoll) {
     leave_it_to_the_keeper();
-    habit_.naps(now_ + long_time);
+    habit_.naps(now_ + long_rest);
     habit_.naps(now_);
-    EXPECT_TRUE(habit_.keeper_rests(now_ + long_time));
+    EXPECT_TRUE(habit_.keeper_rests(now_ + long_rest));
     habit_.awakes();
-    EXPECT_TRUE(habit_.keeper_rests(now_ + long_time));
-    const Instant too_long = now_ + long_time + PollHabit::rest_least;
+    EXPECT_TRUE(habit_.keeper_rests(now_ + long_rest));
+    const Instant too_long = now_ + long_rest + PollHabit::rest_least;
     EXPECT_FALSE(habit_.keeper_rests(too_long)) << "the thread may not run";
     habit_.awakes();
-    EXPECT_FALSE(habit_.keeper_rests(now_ + long_time));
+    EXPECT_FALSE(habit_.keeper_rests(now_ + long_rest));
 }
 
 // The first rest is short. A rest is a sixteenth of the time since the keeper last had to work, and

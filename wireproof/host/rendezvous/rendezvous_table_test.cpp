@@ -13,8 +13,8 @@ namespace {
 constexpr Instant start{Duration::milliseconds(7)};
 
 /// A table with connections that tests number themselves, and the replies by connection.
-struct Service {
-    explicit Service(std::uint32_t size) : table({size, "secret"}) {}
+struct TableService {
+    explicit TableService(std::uint32_t size) : table({size, "secret"}) {}
 
     void open(RendezvousTable::Connection connection, Instant now = start) {
         table.on_open(connection, now);
@@ -46,7 +46,7 @@ struct Service {
 };
 
 TEST(RendezvousTable, AllGetAllEntriesWhenTheLastHasArrived) {
-    Service service(3);
+    TableService service(3);
     service.put(1, 2, "two");
     service.put(2, 0, "");
     EXPECT_TRUE(service.replies.empty());
@@ -60,7 +60,7 @@ TEST(RendezvousTable, AllGetAllEntriesWhenTheLastHasArrived) {
 }
 
 TEST(RendezvousTable, ARankMayBeAlone) {
-    Service service(1);
+    TableService service(1);
     service.put(1, 0, "x");
     EXPECT_EQ(service.reply_to(1), "ok 1\nx");
 }
@@ -70,7 +70,7 @@ TEST(RendezvousTable, RanksArriveInAnyOrderAndInAnyPieces) {
         SCOPED_TRACE(seed);
         Random random(seed);
         const auto size = static_cast<std::uint32_t>(1 + random.below(9));
-        Service service(size);
+        TableService service(size);
         std::vector<std::string> rest(size);
         std::vector<std::string> entries(size);
         for (std::uint32_t rank = 0; rank < size; ++rank) {
@@ -96,7 +96,7 @@ TEST(RendezvousTable, RanksArriveInAnyOrderAndInAnyPieces) {
 }
 
 TEST(RendezvousTable, BadInputIsRefusedInOneLineAndDisturbsNobody) {
-    Service service(2);
+    TableService service(2);
     service.put(1, 0, "zero");
     service.put(2, 1, "x", "another");
     EXPECT_EQ(service.reply_to(2), "no the token is that of another job\n");
@@ -124,7 +124,7 @@ TEST(RendezvousTable, BadInputIsRefusedInOneLineAndDisturbsNobody) {
 
 TEST(RendezvousTable, RandomBytesNeverGetAnAnswer) {
     Random random(11);
-    Service service(2);
+    TableService service(2);
     service.put(1, 0, "zero");
     for (unsigned connection = 2; connection < 500; ++connection) {
         std::string text = request_line({"secret", 1, 20}) + std::string(20, 'x');
@@ -139,7 +139,7 @@ TEST(RendezvousTable, RandomBytesNeverGetAnAnswer) {
 }
 
 TEST(RendezvousTable, ARankThatGivesUpMayTryAgain) {
-    Service service(2);
+    TableService service(2);
     service.put(1, 0, "first");
     service.table.on_close(1);
     service.put(2, 0, "second");
@@ -149,7 +149,7 @@ TEST(RendezvousTable, ARankThatGivesUpMayTryAgain) {
 }
 
 TEST(RendezvousTable, AConnectionWithoutAnEntryIsRefusedInTime) {
-    Service service(2);
+    TableService service(2);
     service.put(1, 0, "zero");
     service.open(2);
     service.open(3, start + Duration::milliseconds(1));
@@ -167,7 +167,7 @@ TEST(RendezvousTable, AConnectionWithoutAnEntryIsRefusedInTime) {
 }
 
 TEST(RendezvousTable, StrangersDoNotTakeThePlaceOfRanks) {
-    Service service(2);
+    TableService service(2);
     service.put(1, 0, "zero");
     const std::size_t most = 2 + RendezvousTable::strangers_max;
     for (std::size_t i = 0; i < most; ++i) service.open(10 + i);
@@ -180,7 +180,7 @@ TEST(RendezvousTable, StrangersDoNotTakeThePlaceOfRanks) {
 }
 
 TEST(RendezvousTable, ARankThatEndsBeforeAllAreThereEndsTheWait) {
-    Service service(3);
+    TableService service(3);
     service.put(1, 0, "zero");
     service.put(2, 1, "one");
     service.table.on_rank_ended(2);
@@ -194,7 +194,7 @@ TEST(RendezvousTable, ARankThatEndsBeforeAllAreThereEndsTheWait) {
 }
 
 TEST(RendezvousTable, TheNextExchangeBeginsWhenAllHaveArrived) {
-    Service service(2);
+    TableService service(2);
     service.put(1, 0, "a");
     service.put(2, 1, "b", "secret", 1);
     EXPECT_EQ(service.reply_to(2), "no rank 1 has missed exchange 0\n");
@@ -211,7 +211,7 @@ TEST(RendezvousTable, TheNextExchangeBeginsWhenAllHaveArrived) {
 }
 
 TEST(RendezvousTable, NobodyWaitsForARankThatEndedAfterAnEarlierExchange) {
-    Service service(2);
+    TableService service(2);
     service.put(1, 0, "a");
     service.put(2, 1, "b");
     service.put(3, 0, "c", "secret", 1);
@@ -221,7 +221,7 @@ TEST(RendezvousTable, NobodyWaitsForARankThatEndedAfterAnEarlierExchange) {
 }
 
 TEST(RendezvousTable, ARankThatEndsLaterChangesNothing) {
-    Service service(1);
+    TableService service(1);
     service.put(1, 0, "x");
     service.table.on_rank_ended(0);
     service.put(2, 0, "x");

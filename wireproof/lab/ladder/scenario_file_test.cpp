@@ -110,7 +110,7 @@ struct Mistake {
 };
 
 constexpr const char* pcie = "protocol = \"pcie\"\n";
-constexpr const char* traffic = "[[traffic]]\nfrom = \"A\"\n";
+constexpr const char* traffic_table = "[[traffic]]\nfrom = \"A\"\n";
 
 std::string complaint_about(const std::string& text) {
     const auto read = read_scenario(text, "f.toml");
@@ -118,7 +118,7 @@ std::string complaint_about(const std::string& text) {
 }
 
 TEST(ScenarioFile, AMistakeIsToldInOneLineWithLineAndColumn) {
-    const std::string good = std::string(pcie) + traffic;
+    const std::string good = std::string(pcie) + traffic_table;
     EXPECT_EQ(complaint_about(good), "nothing");
     const std::vector<Mistake> mistakes = {
         {"sped = 1\n", "5:1: unknown key \"sped\" in [[fault]]"},
@@ -144,7 +144,7 @@ TEST(ScenarioFile, AMistakeIsToldInOneLineWithLineAndColumn) {
 }
 
 TEST(ScenarioFile, EveryTableIsReadAsStrictly) {
-    const std::string good = std::string(pcie) + traffic;
+    const std::string good = std::string(pcie) + traffic_table;
     EXPECT_EQ(complaint_about(""), "f.toml:1:1: the file needs the key \"protocol\"");
     EXPECT_EQ(complaint_about("protocol = \"tcp\"\n"),
               "f.toml:1:12: \"protocol\" must be \"pcie\", \"hippi6400\", \"flit\", \"ue-llr\", "
@@ -157,9 +157,9 @@ TEST(ScenarioFile, EveryTableIsReadAsStrictly) {
               "f.toml:2:1: [[traffic]] needs the key \"from\"");
     EXPECT_EQ(complaint_about(std::string(pcie) + "traffic = 7\n"),
               "f.toml:2:11: \"traffic\" must be tables, each begun by [[traffic]]");
-    EXPECT_EQ(complaint_about(std::string(pcie) + "link = 7\n" + traffic),
+    EXPECT_EQ(complaint_about(std::string(pcie) + "link = 7\n" + traffic_table),
               "f.toml:2:8: \"link\" must be a table, begun by [link]");
-    EXPECT_EQ(complaint_about(std::string(pcie) + "[link]\nbytes_per_second = 7\n" + traffic),
+    EXPECT_EQ(complaint_about(std::string(pcie) + "[link]\nbytes_per_second = 7\n" + traffic_table),
               "f.toml:3:20: \"bytes_per_second\" must be 0, or at least 1000");
     EXPECT_EQ(complaint_about(good + "bytes = 4097\n"),
               "f.toml:4:9: \"bytes\" must be a whole number, 0 to 4096");
@@ -201,7 +201,7 @@ TEST(ScenarioFile, WhatIsNoTomlIsToldWhereItEnds) {
 }
 
 TEST(ScenarioFile, OfSeveralMistakesTheFirstInTheFileIsTold) {
-    const std::string text = std::string(pcie) + traffic + "zeal = 1\nbytes = -1\n[anger]\n";
+    const std::string text = std::string(pcie) + traffic_table + "zeal = 1\nbytes = -1\n[anger]\n";
     EXPECT_EQ(complaint_about(text), "f.toml:4:1: unknown key \"zeal\" in [[traffic]]");
 }
 

@@ -13,7 +13,7 @@ using namespace test;
 
 constexpr double flit = 68;
 
-RetrySettings flits(double loop, double timeout) {
+RetrySettings cxl_flits(double loop, double timeout) {
     RetrySettings settings =
         engine(*retry_protocol("cxl-llr"), static_cast<std::uint64_t>(loop * flit));
     settings.payload = 60;
@@ -25,7 +25,7 @@ RetrySettings flits(double loop, double timeout) {
 // CXL-9: errors in both directions. The window is longer than TIMEOUT, so the sender never waits.
 TEST(RetryCxl, AgreesWithItsClosedForm) {
     for (const double p : {1e-4, 1e-3, 3e-3, 1e-2}) {
-        RetrySettings settings = with_unit_error(flits(50, 100), p);
+        RetrySettings settings = with_unit_error(cxl_flits(50, 100), p);
         settings.clean_back = false;
         const RetryPoint point = run(settings, 1'000'000);
         ASSERT_EQ(point.link.scheme, RetryScheme::fresh_notice);
@@ -40,7 +40,7 @@ TEST(RetryCxl, AgreesWithItsClosedForm) {
 TEST(RetryCxl, AgreesWithItsClosedFormWithACleanWayBack) {
     for (const double loop : {10.0, 50.0}) {
         for (const double p : {1e-3, 1e-2}) {
-            const RetryPoint point = run(with_unit_error(flits(loop, 100), p), 1'000'000);
+            const RetryPoint point = run(with_unit_error(cxl_flits(loop, 100), p), 1'000'000);
             ASSERT_NEAR(point.link.costs.notice_loss, 1 - std::pow(1 - p, 6), 1e-9);
             EXPECT_TRUE(agrees(point)) << p << " " << loop;
         }
@@ -49,7 +49,7 @@ TEST(RetryCxl, AgreesWithItsClosedFormWithACleanWayBack) {
 
 // CXL-25: a long TIMEOUT. The window stops the sender, which wastes time instead of flits.
 TEST(RetryCxl, ALongTimeoutCostsTimeAndAWindow) {
-    RetrySettings settings = with_unit_error(flits(50, 4096), 3e-3);
+    RetrySettings settings = with_unit_error(cxl_flits(50, 4096), 3e-3);
     settings.clean_back = false;
     const RetryPoint point = run(settings, 1'000'000);
     EXPECT_TRUE(agrees(point));
@@ -64,7 +64,7 @@ TEST(RetryCxl, ALongTimeoutCostsTimeAndAWindow) {
 }
 
 TEST(RetryCxl, JumpsChangeNothing) {
-    RetrySettings settings = with_unit_error(flits(50, 4096), 1e-6);
+    RetrySettings settings = with_unit_error(cxl_flits(50, 4096), 1e-6);
     settings.clean_back = false;
     const auto at = [&](bool jump) {
         return run_retry_point(settings, {.packets = 4'000'000, .jump = jump, .seed = seed})
@@ -80,7 +80,7 @@ TEST(RetryCxl, JumpsChangeNothing) {
 }
 
 TEST(RetryCxl, ALoadedWayBackLosesNothing) {
-    RetrySettings settings = with_unit_error(flits(20, 200), 1e-3);
+    RetrySettings settings = with_unit_error(cxl_flits(20, 200), 1e-3);
     settings.clean_back = false;
     settings.loaded_back = true;
     const RetryPoint point = run(settings, 300'000);
@@ -93,9 +93,9 @@ TEST(RetryCxl, RefusesWhatCannotWork) {
         const auto link = resolve(settings);
         return link ? "" : link.error().message;
     };
-    EXPECT_EQ(complaint(flits(50, 4096)), "");
-    EXPECT_NE(complaint(flits(50, 60)).find("timer of cxl-llr"), std::string::npos);
-    RetrySettings wide = flits(50, 4096);
+    EXPECT_EQ(complaint(cxl_flits(50, 4096)), "");
+    EXPECT_NE(complaint(cxl_flits(50, 60)).find("timer of cxl-llr"), std::string::npos);
+    RetrySettings wide = cxl_flits(50, 4096);
     wide.buffer = 254;
     EXPECT_EQ(complaint(wide), "replay buffer of cxl-llr is 2 to 253");
 }

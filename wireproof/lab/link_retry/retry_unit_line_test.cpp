@@ -39,16 +39,17 @@ Ran run(const RetrySettings& settings, Wide units, bool jumps, std::uint64_t see
     return ran;
 }
 
-RetrySettings flits(double bit_error, RetryFec fec) {
+RetrySettings line_flits(double bit_error, RetryFec fec) {
     return {.protocol = RetryProtocol::go_back_n, .bit_error = bit_error, .loop = loop, .fec = fec};
 }
 
 TEST(RetryUnitLine, TheCostsAreThoseOfTheUnitsThatTheCodeDoesNotRepair) {
     for (const double bit_error : {1e-8, 1e-6, 1e-5, 1e-4}) {
         for (const RetryFec fec : {RetryFec::on, RetryFec::off}) {
-            const double failure = unit_failure(*link_of(flits(bit_error, fec)).line, bit_error);
+            const double failure =
+                unit_failure(*link_of(line_flits(bit_error, fec)).line, bit_error);
             const auto units = static_cast<std::uint64_t>(std::max(1e4 / failure, 1e5));
-            const RetryPoint point = run(flits(bit_error, fec), units, true).point;
+            const RetryPoint point = run(line_flits(bit_error, fec), units, true).point;
             EXPECT_EQ(point.unit_error, failure);
             EXPECT_LT(std::abs(point.deviation().value()), 4) << bit_error;
             // A bad unit costs itself and a loop of 50 units.
@@ -59,16 +60,17 @@ TEST(RetryUnitLine, TheCostsAreThoseOfTheUnitsThatTheCodeDoesNotRepair) {
 
 // Published: with 100 ns, 0.352 % of the line at 1e-5 with the code, and its whole time without.
 TEST(RetryUnitLine, TheCodeSavesTheLine) {
-    const double with = run(flits(1e-5, RetryFec::on), 20'000'000, true).point.resend_ratio();
-    const double without = run(flits(1e-5, RetryFec::off), 1'000'000, true).point.resend_ratio();
+    const double with = run(line_flits(1e-5, RetryFec::on), 20'000'000, true).point.resend_ratio();
+    const double without =
+        run(line_flits(1e-5, RetryFec::off), 1'000'000, true).point.resend_ratio();
     EXPECT_NEAR(with, 0.00351, 0.0005);
     EXPECT_NEAR(without, 1.055, 0.05);
 }
 
 TEST(RetryUnitLine, AJumpEqualsTheUnitsItJumpsOver) {
     for (const RetrySettings& settings :
-         {flits(1e-5, RetryFec::on), flits(1e-6, RetryFec::off), [] {
-              RetrySettings bursts = flits(1e-5, RetryFec::on);
+         {line_flits(1e-5, RetryFec::on), line_flits(1e-6, RetryFec::off), [] {
+              RetrySettings bursts = line_flits(1e-5, RetryFec::on);
               bursts.burst_bits = 9;
               bursts.lane_correlation = 0.01;
               return bursts;
@@ -90,13 +92,13 @@ TEST(RetryUnitLine, AJumpEqualsTheUnitsItJumpsOver) {
 
 // Events are 3000 times as frequent as bad units. A jump passes them, so a point at 1e-9 is quick.
 TEST(RetryUnitLine, AJumpPassesEventsThatTheCodeRepairs) {
-    const Ran far = run(flits(1e-9, RetryFec::on), Wide{1'000'000'000'000'000}, true);
+    const Ran far = run(line_flits(1e-9, RetryFec::on), Wide{1'000'000'000'000'000}, true);
     EXPECT_GT(far.point.line_counts.detected + far.point.line_counts.miscorrected, 500U);
     EXPECT_NEAR(far.point.resend_ratio(), 51 * 6.909e-13, 51 * 6.909e-13 * 0.2);
 }
 
 TEST(RetryUnitLine, BadUnitsAreDetectedOrMiscorrected) {
-    const RetryPoint point = run(flits(1e-5, RetryFec::on), 50'000'000, true).point;
+    const RetryPoint point = run(line_flits(1e-5, RetryFec::on), 50'000'000, true).point;
     const UnitLineCounts counts = point.line_counts;
     const auto bad = static_cast<double>(counts.detected + counts.miscorrected);
     const double expected = static_cast<double>(point.totals[RetryCount::units]) * point.unit_error;
@@ -105,7 +107,7 @@ TEST(RetryUnitLine, BadUnitsAreDetectedOrMiscorrected) {
 }
 
 TEST(RetryUnitLine, ALossOfANoticeIsTheFailureOfItsUnit) {
-    RetryLink link = link_of(flits(1e-6, RetryFec::on));
+    RetryLink link = link_of(line_flits(1e-6, RetryFec::on));
     EXPECT_EQ(frame_error(link, 1e-6, 8), unit_failure(UnitLineTerms(), 1e-6));
     link.line.reset();
     EXPECT_EQ(frame_error(link, 1e-6, 8), unit_error(1e-6, 8));

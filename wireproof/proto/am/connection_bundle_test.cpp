@@ -14,7 +14,7 @@ std::vector<Config> all_kinds() {
     return {bundling(small(bare())), bundling(small(sp2()))};
 }
 
-Config selective() {
+Config small_selective() {
     return bundling(small(bare()));
 }
 
@@ -41,14 +41,14 @@ TEST(AmBundle, WhatWaitsInOneTurnSharesPacketsAndIsAnsweredSo) {
 }
 
 TEST(AmBundle, OneMessageLeavesAsItself) {
-    Pair pair(selective());
+    Pair pair(small_selective());
     requests(pair.a, 1);
     EXPECT_EQ(pair.carry(pair.a), "REQ 0");
     EXPECT_EQ(pair.b.take_log(), heard(0, 0));
 }
 
 TEST(AmBundle, IsNoLongerThanItMayBe) {
-    Pair pair(selective());
+    Pair pair(small_selective());
     EXPECT_EQ(request(pair.a, 1, {1, 2, 3}), PostStatus::accepted);  // 16 bytes with its entry
     EXPECT_EQ(request(pair.a, 1, {4}), PostStatus::accepted);        // 24
     EXPECT_EQ(request(pair.a, 1, {}), PostStatus::accepted);         // 28
@@ -65,7 +65,7 @@ TEST(AmBundle, IsNoLongerThanItMayBe) {
 
 // A message has bytes, not words: its length is in its entry, and it is not padded.
 TEST(AmBundle, MessagesOfAnyLengthShareOne) {
-    Config config = selective();
+    Config config = small_selective();
     config.bundle_max = config.data_max();
     Pair pair(config);
     const auto bytes = pattern(9);
@@ -89,7 +89,7 @@ TEST(AmBundle, MessagesOfAnyLengthShareOne) {
 }
 
 TEST(AmBundle, AMessageOfAnyLengthIsOnePacketOfThatLength) {
-    Pair pair(selective());
+    Pair pair(small_selective());
     const auto bytes = pattern(9);
     for (std::size_t length = 0; length <= 9; ++length) {
         EXPECT_EQ(pair.a.engine.request(HandlerId(1), ConstBytes(bytes).first(length)),
@@ -118,7 +118,7 @@ TEST(AmBundle, AMessageOfAnyLengthIsOnePacketOfThatLength) {
 
 // Packets leave in the order of the calls: a store between two requests stays there.
 TEST(AmBundle, AStoreEndsOne) {
-    Pair pair(selective());
+    Pair pair(small_selective());
     requests(pair.a, 2);
     const auto source = pattern(5);
     EXPECT_EQ(store(pair.a, source), PostStatus::accepted);
@@ -131,7 +131,7 @@ TEST(AmBundle, AStoreEndsOne) {
 // Messages before and after the end of the ring of the save queue do not follow each other in
 // memory.
 TEST(AmBundle, TheEndOfTheSaveQueueEndsOne) {
-    Config config = selective();
+    Config config = small_selective();
     config.message_max = 16;
     config.save_bytes = 5 * 8 + 4;
     Pair pair(config);
@@ -148,7 +148,7 @@ TEST(AmBundle, TheEndOfTheSaveQueueEndsOne) {
 
 // AM-15, AM-38: messages that were lost together are sent again together, and no others are.
 TEST(AmBundle, ALostOneIsNamedAndSentAgainWhole) {
-    Pair pair(selective());
+    Pair pair(small_selective());
     requests(pair.a, 9);
     Frames frames = pair.a.take(pair.now);
     ASSERT_EQ(pair.text(frames), "BUNDLE 0..2 | BUNDLE 3..5 | BUNDLE 6..8");
@@ -176,7 +176,7 @@ TEST(AmBundle, GoBackNDropsWhatIsAhead) {
 
 // AM-15: a message is delivered once, even if it is sent again in another packet.
 TEST(AmBundle, OneThatHasPartlyArrivedBringsOnlyTheRest) {
-    Pair pair(selective());
+    Pair pair(small_selective());
     requests(pair.a, 3);
     const Frame whole = pair.a.take(pair.now)[0];
     Frame middle = whole;  // the second message by itself
@@ -292,7 +292,7 @@ TEST(AmBundle, SoIsEachReply) {
 }
 
 TEST(AmBundle, ARefusalLeavesAlone) {
-    Config config = selective();
+    Config config = small_selective();
     config.bundle_max = 64;
     Pair pair(config);
     pair.b.handler = [&](const Delivery&) {
@@ -305,7 +305,7 @@ TEST(AmBundle, ARefusalLeavesAlone) {
 }
 
 TEST(AmBundle, DamageTakesAllOfIt) {
-    Pair pair(selective());
+    Pair pair(small_selective());
     requests(pair.a, 3);
     Frame frame = pair.a.take(pair.now)[0];
     frame.bytes.back() ^= std::byte{1};
@@ -318,7 +318,7 @@ TEST(AmBundle, DamageTakesAllOfIt) {
 
 // The rest of a bundle ends with its frame: a caller that does not draw loses only time.
 TEST(AmBundle, WhatWasNotDrawnBeforeTheNextFrameIsSentAgain) {
-    Pair pair(selective());
+    Pair pair(small_selective());
     requests(pair.a, 4);
     const Frames frames = pair.a.take(pair.now);
     EXPECT_EQ(pair.b.engine.on_frame(pair.now, {frames[0].bytes, PeerId{0}, Integrity::check}),
@@ -331,7 +331,7 @@ TEST(AmBundle, WhatWasNotDrawnBeforeTheNextFrameIsSentAgain) {
 }
 
 TEST(AmBundle, WhatNoSenderWritesIsMalformedAndWithoutEffect) {
-    Pair pair(selective());
+    Pair pair(small_selective());
     requests(pair.a, 2);
     const Frame whole = pair.a.take(pair.now)[0];
     const std::size_t header = pair.config.header_size();
@@ -376,7 +376,7 @@ TEST(AmBundle, WhatNoSenderWritesIsMalformedAndWithoutEffect) {
 
 // The fast path draws messages in place; next_delivery() returns the same.
 TEST(AmBundle, TakenWhereTheyLieTheyAreTheSame) {
-    Pair pair(selective());
+    Pair pair(small_selective());
     requests(pair.a, 3);
     const Frame frame = pair.a.take(pair.now)[0];
     EXPECT_EQ(pair.b.engine.on_frame(pair.now, {frame.bytes, PeerId{0}, Integrity::intact}),
@@ -394,7 +394,7 @@ TEST(AmBundle, TakenWhereTheyLieTheyAreTheSame) {
 
 // A handler may throw. Then nobody draws the rest, and the wire reuses its memory.
 TEST(AmBundle, WhatWasNotDrawnWhenTimePassedIsNotLookedAtAgain) {
-    Pair pair(selective());
+    Pair pair(small_selective());
     requests(pair.a, 3);
     Frame frame = pair.a.take(pair.now)[0];
     ASSERT_EQ(pair.b.engine.on_frame(pair.now, {frame.bytes, PeerId{0}, Integrity::intact}),

@@ -42,9 +42,9 @@ void live_each_way(const Config& config, Weather weather, std::uint64_t predicti
     std::uint64_t quiet = 0;
     std::uint64_t asked_again = 0;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-        World usual(config, seed, weather, Way::fast);
+        WayWorld usual(config, seed, weather, Way::fast);
         usual.live(8000);
-        World other(config, seed, weather, Way::general);
+        WayWorld other(config, seed, weather, Way::general);
         other.live(8000);
         const std::size_t entries = std::min(usual.log.size(), other.log.size());
         for (std::size_t i = 0; i < entries; ++i) {

@@ -9,7 +9,7 @@
 namespace wireproof::am::test {
 namespace {
 
-constexpr std::size_t start = congestion::Limits().start;
+constexpr std::size_t marks_start = congestion::Limits().start;
 
 std::uint32_t told(const Frame& nack) {
     EXPECT_EQ(nack.header.kind, Kind::nack);
@@ -189,7 +189,7 @@ TEST(AmMarks, TheSenderHalvesWhatMayBeInFlight) {
         const auto left = std::count_if(frames.begin(), frames.end(), [](const Frame& frame) {
             return is_numbered(frame.header.kind);
         });
-        EXPECT_EQ(left, static_cast<std::ptrdiff_t>(marked ? start : 2 * start));
+        EXPECT_EQ(left, static_cast<std::ptrdiff_t>(marked ? marks_start : 2 * marks_start));
         EXPECT_EQ(stats_of(pair.a).marked_at_peer, stats_of(pair.b).marked);
         EXPECT_EQ(stats_of(pair.a).marked_at_peer > 0, marked);
     }

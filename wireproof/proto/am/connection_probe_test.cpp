@@ -6,7 +6,7 @@
 namespace wireproof::am::test {
 namespace {
 
-constexpr Duration start = Duration::milliseconds(5);
+constexpr Duration probe_start = Duration::milliseconds(5);
 constexpr Duration least = Duration::microseconds(100);
 
 /// The time until node a asks its peer. A timer does nothing if another packet has carried its
@@ -47,10 +47,10 @@ struct Timed {
 // AM-16: T_ka above two round trips.
 TEST(AmProbe, WaitsAsConfiguredUntilALoopWasMeasured) {
     for (const Config& config : over_a_network()) {
-        EXPECT_EQ(config.keepalive_after, start);
+        EXPECT_EQ(config.keepalive_after, probe_start);
         EXPECT_EQ(config.probe_after, least);
         Timed timed(config);
-        EXPECT_EQ(timed.rto(), start);
+        EXPECT_EQ(timed.rto(), probe_start);
     }
 }
 
@@ -69,7 +69,7 @@ TEST(AmProbe, NeverWaitsLessThanTheFloorOrMoreThanConfigured) {
         EXPECT_EQ(quick.rto(), least);
         Timed slow(config);
         slow.round_trip(Duration::milliseconds(4));
-        EXPECT_EQ(slow.rto(), start);
+        EXPECT_EQ(slow.rto(), probe_start);
     }
 }
 
@@ -84,7 +84,7 @@ TEST(AmProbe, WaitsNoLongerWhereThePeerIsAwaited) {
         EXPECT_TRUE(timed.pair.a.engine.idle());
         // Nor after the peer was asked whether it lives, and answered.
         for (int i = 0; i < 3; ++i) {
-            timed.pair.wait(start * 5);
+            timed.pair.wait(probe_start * 5);
             timed.settle();
         }
         EXPECT_EQ(timed.pair.a.engine.stats().keepalive_timeouts, 4U) << "one for what was lost";
@@ -136,7 +136,7 @@ TEST(AmProbe, AnAcknowledgementThatAKeepaliveDrewMeasuresNothing) {
         Pair pair(config);
         requests(pair.a, 1);
         pair.carry(pair.a);
-        pair.wait(start);
+        pair.wait(probe_start);
         EXPECT_EQ(pair.carry(pair.a), "KEEPALIVE 0");
         pair.now = pair.now + Duration::microseconds(1);
         pair.carry(pair.b);
@@ -182,7 +182,7 @@ TEST(AmProbe, AHostThatWasAwayDoesNotGiveItsPeerUpSoonAfter) {
             pair.now = pair.now + pair.config.peer_timeout * 2;
             if (asks) requests(pair.a, 1);
             pair.a.take(pair.now);
-            EXPECT_GE(until_given_up(pair) + start, pair.config.peer_timeout);
+            EXPECT_GE(until_given_up(pair) + probe_start, pair.config.peer_timeout);
         }
     }
 }
@@ -257,14 +257,14 @@ TEST(AmProbe, ANewSessionMeasuresAnew) {
         pair.settle();
         requests(pair.a, 1);
         pair.a.take(pair.now);
-        EXPECT_EQ(until_asked(pair), start);
+        EXPECT_EQ(until_asked(pair), probe_start);
     }
 }
 
 TEST(AmProbe, IsCheckedWithTheRest) {
     Config config = udp();
     EXPECT_TRUE(config.check());
-    config.probe_after = start + Duration(1);
+    config.probe_after = probe_start + Duration(1);
     EXPECT_FALSE(config.check());
     config.probe_after = Duration(-1);
     EXPECT_FALSE(config.check());

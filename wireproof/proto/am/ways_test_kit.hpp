@@ -81,9 +81,9 @@ struct Weather {
 /// How the connections of a world behave.
 enum class Way : std::uint8_t { fast, general };
 
-class World {
+class WayWorld {
 public:
-    World(Config config, std::uint64_t seed, Weather weather, Way way)
+    WayWorld(Config config, std::uint64_t seed, Weather weather, Way way)
         : random_(seed), marks_(mix64(seed)), weather_(weather), fast_(way == Way::fast) {
         config.fast_paths = fast_;
         for (std::uint16_t i = 0; i < 2; ++i) {

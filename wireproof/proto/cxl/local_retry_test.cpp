@@ -106,7 +106,7 @@ TEST(CxlLrsm, ARetryThatFailsAfterItsAnswerCountsOn) {
     EXPECT_EQ(lrsm.state(), State::abort);
 }
 
-std::uint32_t requests_until_abort(std::uint32_t retries, std::uint32_t reinits) {
+std::uint32_t requests_until_retry_aborts(std::uint32_t retries, std::uint32_t reinits) {
     LocalRetry lrsm(few(retries, reinits));
     std::uint32_t requests = 0;
     lrsm.on_error();
@@ -123,11 +123,11 @@ std::uint32_t requests_until_abort(std::uint32_t retries, std::uint32_t reinits)
 
 // CXL-10
 TEST(CxlLrsm, AbortComesAfterAllRequestsOfAllTrainings) {
-    EXPECT_EQ(requests_until_abort(10, 10), 110U);
-    EXPECT_EQ(requests_until_abort(1, 0), 1U);
-    EXPECT_EQ(requests_until_abort(3, 2), 9U);
-    EXPECT_EQ(requests_until_abort(31, 31), 32U * 31);
-    EXPECT_EQ(requests_until_abort(10, Config::unlimited), 100'000U);
+    EXPECT_EQ(requests_until_retry_aborts(10, 10), 110U);
+    EXPECT_EQ(requests_until_retry_aborts(1, 0), 1U);
+    EXPECT_EQ(requests_until_retry_aborts(3, 2), 9U);
+    EXPECT_EQ(requests_until_retry_aborts(31, 31), 32U * 31);
+    EXPECT_EQ(requests_until_retry_aborts(10, Config::unlimited), 100'000U);
 }
 
 TEST(CxlLrsm, ATimeoutCountsOnlyWhileItWaits) {

@@ -34,7 +34,7 @@ Flit flit_with(ConstBytes message) {
     write_halves(first_byte_first, payload_header, message, out);
     return flit;
 }
-Flit random_flit(std::uint64_t seed) {
+Flit random_halves(std::uint64_t seed) {
     return flit_with(random_bytes(235, seed));
 }
 
@@ -91,7 +91,7 @@ TEST(FlitHalves, TheCrcHasThePublishedGenerator) {
 // CXL-29: up to 6 wrong bytes in a half are found.
 TEST(FlitHalves, TheCrcFindsSixWrongBytes) {
     Random random(7);
-    const Flit good = random_flit(7);
+    const Flit good = random_halves(7);
     for (int round = 0; round < 2000; ++round) {
         Flit flit = good;
         const bool odd = round % 2 == 1;
@@ -144,7 +144,7 @@ TEST(FlitHalves, AMessageOfAnyLengthComesBack) {
 // FLIT-1 for halves: each byte belongs to the group of its place, so three neighbours are corrected
 // everywhere, also at the borders of the ECC.
 TEST(FlitHalves, AnyThreeNeighboursAreCorrected) {
-    const Flit good = random_flit(11);
+    const Flit good = random_halves(11);
     for (std::size_t at = 0; at < flit_max; ++at) {
         for (std::size_t length = 1; length <= std::min<std::size_t>(3, flit_max - at); ++length) {
             Flit flit = good;
@@ -179,13 +179,13 @@ void spoil_beyond_repair(Flit& flit, std::size_t half_begin) {
 }
 
 TEST(FlitHalves, TheEvenHalfOfAFlitThatCannotBeRepairedMayBeUsed) {
-    Flit flit = random_flit(1);
+    Flit flit = random_halves(1);
     spoil_beyond_repair(flit, half_size);
     HalvesFinding found = find(flit);
     EXPECT_FALSE(found.valid || found.changed || found.suspect);
     EXPECT_EQ(found.even, Even::as_received);
 
-    flit = random_flit(1);
+    flit = random_halves(1);
     spoil_beyond_repair(flit, 0);
     found = find(flit);
     EXPECT_FALSE(found.valid || found.changed || found.suspect);
@@ -194,7 +194,7 @@ TEST(FlitHalves, TheEvenHalfOfAFlitThatCannotBeRepairedMayBeUsed) {
 
 // CXL-14: the specification's own example.
 TEST(FlitHalves, ACorrectionThatSpoilsTheEvenHalfIsSuspect) {
-    Flit flit = random_flit(2);
+    Flit flit = random_halves(2);
     const Flit good = flit;
     forge_an_error_at(flit, 4);  // group 1
     spoil(flit, half_size + 1);  // group 0, which the ECC repairs
@@ -209,7 +209,7 @@ TEST(FlitHalves, ACorrectionThatSpoilsTheEvenHalfIsSuspect) {
 
 // CXL-14
 TEST(FlitHalves, ACorrectionThatSpoilsTheOddHalfIsSuspect) {
-    Flit flit = random_flit(4);
+    Flit flit = random_halves(4);
     forge_an_error_at(flit, half_size + 2);  // group 1
     spoil(flit, 3);                          // group 0
     const HalvesFinding found = find(flit);
@@ -221,7 +221,7 @@ TEST(FlitHalves, ACorrectionThatSpoilsTheOddHalfIsSuspect) {
 // Both halves are wrong. The ECC repairs the even half. It takes away a part of the error in the
 // odd half, because its own bytes are wrong, too.
 TEST(FlitHalves, AnEvenHalfThatTheCorrectionRepairsMayBeUsedAlone) {
-    Flit flit = random_flit(5);
+    Flit flit = random_halves(5);
     const Flit good = flit;
     forge_an_error_at(flit, half_size + 2);  // group 1
     spoil(flit, half_size + 2, 3);

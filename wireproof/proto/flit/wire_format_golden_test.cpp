@@ -23,7 +23,7 @@ std::vector<std::byte> flit_of(Format format, const Header& header, std::size_t 
     return flit;
 }
 
-std::string hex(ConstBytes bytes) {
+std::string golden_hex(ConstBytes bytes) {
     constexpr char digits[] = "0123456789abcdef";
     std::string text;
     for (const std::byte byte : bytes) {
@@ -38,8 +38,8 @@ TEST(FlitWireFormat, APcieFlitHasDataThenDlpThenChecks) {
     const auto flit = flit_of(Format::pcie, {true, true, Command::ack, 0x2A5}, 3);
     ASSERT_EQ(flit.size(), 256U);
     const ConstBytes bytes(flit);
-    EXPECT_EQ(hex(bytes.first(5)), "a0a1a20000");
-    EXPECT_EQ(hex(bytes.subspan(234, 8)), "000366a500000000");
+    EXPECT_EQ(golden_hex(bytes.first(5)), "a0a1a20000");
+    EXPECT_EQ(golden_hex(bytes.subspan(234, 8)), "000366a500000000");
     EXPECT_EQ(load_le<std::uint64_t>(bytes.subspan<242, 8>()),
               __builtin_bswap64(flit_crc(bytes.first(242), CrcOrder::last_byte_first)));
 }
@@ -50,7 +50,7 @@ TEST(FlitWireFormat, ThePcieHeaderHasItsBitsWhereTheTableSays) {
         std::array<std::byte, 6> bytes;
         bytes.fill(std::byte{0xEE});
         written.encode(Format::pcie, bytes.data());
-        return hex(ConstBytes(bytes).first(2));
+        return golden_hex(ConstBytes(bytes).first(2));
     };
     EXPECT_EQ(header({false, false, Command::explicit_number, 0}), "0000");
     EXPECT_EQ(header({true, false, Command::explicit_number, 1}), "4001");
@@ -64,7 +64,7 @@ TEST(FlitWireFormat, TheUcieHeaderSplitsTheNumber) {
     const auto header = [](const Header& written) {
         std::array<std::byte, 2> bytes;
         written.encode(Format::ucie_68, bytes.data());
-        return hex(bytes);
+        return golden_hex(bytes);
     };
     EXPECT_EQ(header({false, false, Command::explicit_number, 0x5A}), "050a");
     EXPECT_EQ(header({true, false, Command::ack, 0xFF}), "4f1f");
@@ -96,7 +96,7 @@ TEST(FlitWireFormat, AUcieFlitOf68BytesHasHeaderDataAndCrc) {
     const auto flit = flit_of(Format::ucie_68, {true, false, Command::ack, 0x21}, 2);
     ASSERT_EQ(flit.size(), 68U);
     const ConstBytes bytes(flit);
-    EXPECT_EQ(hex(bytes.first(6)), "4211a0a10000");
+    EXPECT_EQ(golden_hex(bytes.first(6)), "4211a0a10000");
     EXPECT_EQ(bytes[65], std::byte{2});
     EXPECT_EQ(load_le<std::uint16_t>(bytes.last<2>()),
               ucie_crc(bytes.first(66), CrcOrder::last_byte_first));
@@ -124,7 +124,7 @@ TEST(FlitWireFormat, AUcieFlitOf256BytesHasACrcForEachHalf) {
 TEST(FlitWireFormat, ACxlFlitHas240BytesOfData) {
     const auto flit = flit_of(Format::cxl, {true, false, Command::explicit_number, 0x123}, 239);
     const ConstBytes bytes(flit);
-    EXPECT_EQ(hex(bytes.first(3)), "4123a0");
+    EXPECT_EQ(golden_hex(bytes.first(3)), "4123a0");
     EXPECT_EQ(bytes[241], std::byte{239});
     EXPECT_EQ(load_le<std::uint64_t>(bytes.subspan<242, 8>()),
               __builtin_bswap64(flit_crc(bytes.first(242), CrcOrder::last_byte_first)));

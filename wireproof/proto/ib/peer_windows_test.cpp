@@ -10,21 +10,21 @@
 namespace wireproof::proto::ib::test {
 namespace {
 
-constexpr PeerId peer{3};
+constexpr PeerId windows_peer{3};
 
 /// Sends a full window of packets; all arrive.
 void fill(PeerWindows& windows) {
-    const std::uint32_t all = windows.packets(peer);
-    windows.change(peer, 0, all);
-    windows.on_arrived(peer, all);
-    windows.change(peer, all, 0);
+    const std::uint32_t all = windows.packets(windows_peer);
+    windows.change(windows_peer, 0, all);
+    windows.on_arrived(windows_peer, all);
+    windows.change(windows_peer, all, 0);
 }
 
 TEST(PeerWindows, WithoutALimitNothingIsCounted) {
     PeerWindows windows({});
-    windows.change(peer, 0, 1'000'000);
-    EXPECT_GT(windows.room(peer), 1'000'000'000U);
-    EXPECT_TRUE(windows.idle(peer));
+    windows.change(windows_peer, 0, 1'000'000);
+    EXPECT_GT(windows.room(windows_peer), 1'000'000'000U);
+    EXPECT_TRUE(windows.idle(windows_peer));
 }
 
 TEST(PeerWindows, AStockBufferHoldsTheFirstWindowOfEachPathMtu) {
@@ -41,59 +41,60 @@ TEST(PeerWindows, AStockBufferHoldsTheFirstWindowOfEachPathMtu) {
 TEST(PeerWindows, GrowsByOneAWindowUpToItsFirstSizeAndSlowlyBeyond) {
     PeerWindows windows({.start = 32, .least = 8, .most = 40});
     for (int i = 0; i < 15; ++i) fill(windows);
-    EXPECT_EQ(windows.packets(peer), 32U);
+    EXPECT_EQ(windows.packets(windows_peer), 32U);
     fill(windows);
-    EXPECT_EQ(windows.packets(peer), 33U);
-    windows.change(peer, 0, 33);
-    windows.on_lost(peer);
-    windows.on_lost(peer);  // for the same packets in flight
-    EXPECT_EQ(windows.packets(peer), 16U);
-    windows.change(peer, 33, 0);
+    EXPECT_EQ(windows.packets(windows_peer), 33U);
+    windows.change(windows_peer, 0, 33);
+    windows.on_lost(windows_peer);
+    windows.on_lost(windows_peer);  // for the same packets in flight
+    EXPECT_EQ(windows.packets(windows_peer), 16U);
+    windows.change(windows_peer, 33, 0);
     for (int i = 0; i < 16; ++i) fill(windows);
-    EXPECT_EQ(windows.packets(peer), 32U);
+    EXPECT_EQ(windows.packets(windows_peer), 32U);
     for (int i = 0; i < 1000; ++i) fill(windows);
-    EXPECT_EQ(windows.packets(peer), 40U);
+    EXPECT_EQ(windows.packets(windows_peer), 40U);
 }
 
 TEST(PeerWindows, ANearPeerHasNoLimitAndIsCountedOn) {
     PeerWindows windows({.start = 32, .least = 8, .most = 40});
-    windows.set_near(peer, true);
-    windows.change(peer, 0, 1000);
-    EXPECT_GT(windows.room(peer), 1'000'000'000U);
-    EXPECT_GT(windows.packets(peer), 1'000'000'000U);
-    EXPECT_FALSE(windows.idle(peer));
+    windows.set_near(windows_peer, true);
+    windows.change(windows_peer, 0, 1000);
+    EXPECT_GT(windows.room(windows_peer), 1'000'000'000U);
+    EXPECT_GT(windows.packets(windows_peer), 1'000'000'000U);
+    EXPECT_FALSE(windows.idle(windows_peer));
     EXPECT_EQ(windows.room(PeerId{4}), 32U);
-    windows.on_lost(peer);
-    windows.on_arrived(peer, 1000);
-    windows.set_near(peer, false);
-    EXPECT_EQ(windows.packets(peer), 32U);  // losses and arrivals of a near peer change no window
-    EXPECT_EQ(windows.room(peer), 0U);
-    windows.change(peer, 1000, 0);
-    EXPECT_EQ(windows.room(peer), 32U);
+    windows.on_lost(windows_peer);
+    windows.on_arrived(windows_peer, 1000);
+    windows.set_near(windows_peer, false);
+    EXPECT_EQ(windows.packets(windows_peer),
+              32U);  // losses and arrivals of a near peer change no window
+    EXPECT_EQ(windows.room(windows_peer), 0U);
+    windows.change(windows_peer, 1000, 0);
+    EXPECT_EQ(windows.room(windows_peer), 32U);
 }
 
 TEST(PeerWindows, ALossThatCongestionControlKnowsKeepsTheFirstSize) {
     PeerWindows windows({.start = 32, .least = 8, .most = 256});
-    windows.on_lost(peer, PeerWindows::Loss::controlled);
-    EXPECT_EQ(windows.packets(peer), 32U);
-    while (windows.packets(peer) < 40) fill(windows);
-    windows.on_lost(peer, PeerWindows::Loss::controlled);
-    EXPECT_EQ(windows.packets(peer), 32U);
-    windows.on_lost(peer);
-    EXPECT_EQ(windows.packets(peer), 16U);
-    windows.on_lost(peer, PeerWindows::Loss::controlled);
-    EXPECT_EQ(windows.packets(peer), 16U);
+    windows.on_lost(windows_peer, PeerWindows::Loss::controlled);
+    EXPECT_EQ(windows.packets(windows_peer), 32U);
+    while (windows.packets(windows_peer) < 40) fill(windows);
+    windows.on_lost(windows_peer, PeerWindows::Loss::controlled);
+    EXPECT_EQ(windows.packets(windows_peer), 32U);
+    windows.on_lost(windows_peer);
+    EXPECT_EQ(windows.packets(windows_peer), 16U);
+    windows.on_lost(windows_peer, PeerWindows::Loss::controlled);
+    EXPECT_EQ(windows.packets(windows_peer), 16U);
 }
 
 TEST(PeerWindows, LossesLeaveTheLeastAndOneHalvesOnce) {
     PeerWindows windows({.start = 32, .least = 8, .most = 256});
     for (const std::uint32_t left : {16U, 8U, 8U}) {
         fill(windows);
-        windows.change(peer, 0, 8);
-        windows.on_lost(peer);
-        EXPECT_EQ(windows.packets(peer), left);
-        windows.change(peer, 8, 0);
-        windows.on_arrived(peer, 8);  // the packets that were in flight
+        windows.change(windows_peer, 0, 8);
+        windows.on_lost(windows_peer);
+        EXPECT_EQ(windows.packets(windows_peer), left);
+        windows.change(windows_peer, 8, 0);
+        windows.on_arrived(windows_peer, 8);  // the packets that were in flight
     }
 }
 
@@ -101,11 +102,11 @@ TEST(PeerWindows, LossesLeaveTheLeastAndOneHalvesOnce) {
 TEST(PeerWindows, DoesNotGrowWhileItIsNotFilled) {
     PeerWindows windows({.start = 32});
     for (int i = 0; i < 1000; ++i) {
-        windows.change(peer, 0, 15);
-        windows.on_arrived(peer, 15);
-        windows.change(peer, 15, 0);
+        windows.change(windows_peer, 0, 15);
+        windows.on_arrived(windows_peer, 15);
+        windows.change(windows_peer, 15, 0);
     }
-    EXPECT_EQ(windows.packets(peer), 32U);
+    EXPECT_EQ(windows.packets(windows_peer), 32U);
 }
 
 PairSettings limited(std::uint32_t start, const QueuePairChange& connection = {}) {

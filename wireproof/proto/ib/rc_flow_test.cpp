@@ -10,7 +10,7 @@ Instant at(std::int64_t microseconds) {
 }
 
 /// `psns` are acknowledged; `in_flight` remain.
-void answer(RcFlow& flow, Instant now, std::uint32_t psns, std::uint32_t in_flight) {
+void answer_to(RcFlow& flow, Instant now, std::uint32_t psns, std::uint32_t in_flight) {
     flow.arrived(psns);
     flow.apply(now, in_flight);
 }
@@ -18,7 +18,7 @@ void answer(RcFlow& flow, Instant now, std::uint32_t psns, std::uint32_t in_flig
 TEST(RcFlow, LimitsNothingIfItIsOff) {
     RcFlow flow;
     flow.left(at(0), {.asks = true});
-    answer(flow, at(10), 1, 0);
+    answer_to(flow, at(10), 1, 0);
     flow.timed_out(at(10));
     flow.marked();
     flow.apply(at(10), 1);
@@ -36,7 +36,7 @@ TEST(RcFlow, HasRoomForTheWindowAndNoMore) {
         flow.left(at(0), {.in_flight = i, .asks = true});
     }
     EXPECT_EQ(flow.room(10), 0U);
-    answer(flow, at(100), 4, 6);
+    answer_to(flow, at(100), 4, 6);
     EXPECT_EQ(flow.packets(), 14U);  // it doubles
     EXPECT_EQ(flow.room(6), 8U);
 }
@@ -53,7 +53,7 @@ TEST(RcFlow, AClosedWindowLetsOnePacketLeaveIfNoAnswerIsOwed) {
     EXPECT_EQ(flow.room(9), 1U);
     flow.left(at(1), {.in_flight = 9, .asks = true});
     EXPECT_EQ(flow.room(10), 0U);
-    answer(flow, at(2), 10, 0);
+    answer_to(flow, at(2), 10, 0);
     EXPECT_GT(flow.room(0), 0U);
 }
 
@@ -63,7 +63,7 @@ TEST(RcFlow, AsksEightTimesInAWindowAndInThePacketThatClosesIt) {
     std::uint32_t left = 0;
     for (std::int64_t i = 0; flow.packets() < 32; ++i) {
         flow.left(at(100 * i), {.psns = flow.packets(), .asks = true});
-        answer(flow, at(100 * i + 100), flow.packets(), 0);
+        answer_to(flow, at(100 * i + 100), flow.packets(), 0);
     }
     EXPECT_EQ(flow.ack_every(left), 4U);
     EXPECT_EQ(flow.ack_every(30), 4U);
@@ -76,10 +76,10 @@ TEST(RcFlow, MeasuresNoRoundTripIfAnEarlierCopyMayHaveArrived) {
     flow.left(at(0), {.asks = true});
     flow.went_back(RcFlow::Earlier::unknown);
     flow.left(at(50), {.asks = true});
-    answer(flow, at(60), 1, 0);
+    answer_to(flow, at(60), 1, 0);
     flow.left(at(100), {.asks = true});
     EXPECT_EQ(flow.next_deadline(), never);  // without a round trip there is no such timer
-    answer(flow, at(600), 1, 0);
+    answer_to(flow, at(600), 1, 0);
     flow.left(at(1000), {.asks = true});
     EXPECT_EQ(flow.next_deadline(), at(1000 + 3 * 500));
 }
@@ -90,7 +90,7 @@ TEST(RcFlow, MeasuresTheSecondCopyIfTheFirstWasDiscarded) {
     flow.left(at(0), {.asks = true});
     flow.went_back(RcFlow::Earlier::discarded);
     flow.left(at(50), {.asks = true});
-    answer(flow, at(550), 1, 0);
+    answer_to(flow, at(550), 1, 0);
     flow.left(at(1000), {.asks = true});
     EXPECT_EQ(flow.next_deadline(), at(1000 + 3 * 500));
 }
@@ -99,7 +99,7 @@ TEST(RcFlow, MeasuresTheSecondCopyIfTheFirstWasDiscarded) {
 TEST(RcFlow, AsksAgainAfterSilenceMoreAndMoreSeldom) {
     RcFlow flow(Congestion::by_path, 256);
     flow.left(at(0), {.asks = true});
-    answer(flow, at(100), 1, 0);
+    answer_to(flow, at(100), 1, 0);
     flow.left(at(200), {.asks = true});
     EXPECT_EQ(flow.next_deadline(), at(200) + RcFlow::silence_least);
     EXPECT_TRUE(flow.on_deadline(at(1200)));
@@ -114,7 +114,7 @@ TEST(RcFlow, AsksAgainAfterSilenceMoreAndMoreSeldom) {
     flow.left_again(at(3200));
     EXPECT_EQ(flow.packets(), 1U);
     EXPECT_EQ(flow.next_deadline(), at(3200 + 4000));
-    answer(flow, at(3300), 1, 0);
+    answer_to(flow, at(3300), 1, 0);
     EXPECT_FALSE(flow.asked_again());
     EXPECT_EQ(flow.next_deadline(), never);
 }
@@ -123,7 +123,7 @@ TEST(RcFlow, AsksAgainAfterSilenceMoreAndMoreSeldom) {
 TEST(RcFlow, ThePacerHoldsPacketsBackUntilItsIntervalEnds) {
     RcFlow flow(Congestion::by_path, 256);
     flow.left(at(0), {.psns = 10, .asks = true});
-    answer(flow, at(8000), 10, 0);
+    answer_to(flow, at(8000), 10, 0);
     EXPECT_EQ(flow.packets(), 20U);
     constexpr std::uint32_t burst = 11;
     for (std::uint32_t i = 0; i < burst; ++i) {

@@ -7,12 +7,12 @@
 namespace wireproof::proto::ib::test {
 namespace {
 
-constexpr Duration delay = Duration::microseconds(20);
-constexpr Duration moment = Duration::nanoseconds(1);
+constexpr Duration reply_delay = Duration::microseconds(20);
+constexpr Duration reply_moment = Duration::nanoseconds(1);
 
 PairSettings answering() {
     PairSettings settings = rc_settings({.timeout = 14});
-    settings.queue_pair.ack_delay = delay;
+    settings.queue_pair.ack_delay = reply_delay;
     settings.queue_pair.limits = {.sends = 64, .receives = 64, .pieces = 2};
     return settings;
 }
@@ -60,7 +60,7 @@ TEST_F(RcReplyHold, TheAnswerLeavesFirstAndTheAckBehindIt) {
     for (int i = 0; i < 5; ++i) {
         write_arrives();
         EXPECT_EQ(b_sends(), Names{}) << i;
-        EXPECT_EQ(pair.b.port.next_deadline(), pair.now + delay);
+        EXPECT_EQ(pair.b.port.next_deadline(), pair.now + reply_delay);
         b_answers();
         const Names both = b_sends();
         ASSERT_EQ(both.size(), 2U) << i;
@@ -87,9 +87,9 @@ TEST_F(RcReplyHold, TheAckFollowsTheLastPacketOfALongAnswer) {
 TEST_F(RcReplyHold, WithoutAnAnswerTheAckLeavesAfterTheDelay) {
     show_an_answer();
     write_arrives();
-    pair.pass(delay - moment);
+    pair.pass(reply_delay - reply_moment);
     EXPECT_EQ(pair.b_says(), Names{});
-    pair.pass(moment);
+    pair.pass(reply_moment);
     EXPECT_EQ(pair.b_says().size(), 1U);
     EXPECT_EQ(pair.b.counters().acks_sent, 2U);
 }
@@ -97,13 +97,13 @@ TEST_F(RcReplyHold, WithoutAnAnswerTheAckLeavesAfterTheDelay) {
 TEST_F(RcReplyHold, AProgramThatStopsAnsweringCostsFourDelays) {
     show_an_answer();
     for (int i = 0; i < 4; ++i) {
-        pair.pass(delay * 2);
+        pair.pass(reply_delay * 2);
         write_arrives();
         EXPECT_EQ(b_sends(), Names{}) << i;
-        pair.pass(delay);
+        pair.pass(reply_delay);
         EXPECT_EQ(b_sends().size(), 1U) << i;
         b_answers();  // late
-        pair.pass(moment);
+        pair.pass(reply_moment);
         EXPECT_EQ(b_sends().size(), 1U) << i;
     }
     for (int i = 0; i < 100; ++i) {
@@ -165,12 +165,12 @@ TEST_F(RcReplyHold, WhetherAnswersAreExpectedIsInTheFingerprint) {
         return sink.value();
     };
     const auto before = print();
-    pair.pass(moment);
+    pair.pass(reply_moment);
     EXPECT_EQ(print(), before);
     show_an_answer();
     write_arrives();
     const auto held = print();
-    pair.pass(moment);
+    pair.pass(reply_moment);
     EXPECT_NE(print(), held);
 }
 

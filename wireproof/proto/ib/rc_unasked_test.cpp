@@ -7,12 +7,12 @@
 namespace wireproof::proto::ib::test {
 namespace {
 
-constexpr Duration delay = Duration::microseconds(20);
-constexpr Duration moment = Duration::nanoseconds(1);
+constexpr Duration unasked_delay = Duration::microseconds(20);
+constexpr Duration unasked_moment = Duration::nanoseconds(1);
 
 PairSettings unasked(std::uint8_t timeout = 14) {
     PairSettings settings = rc_settings({.timeout = timeout});
-    settings.queue_pair.ack_delay = delay;
+    settings.queue_pair.ack_delay = unasked_delay;
     settings.queue_pair.acks_unasked = true;
     settings.queue_pair.limits = {.sends = 64, .receives = 64, .pieces = 2};
     settings.peer_window = {.start = 40};
@@ -37,12 +37,12 @@ struct UnaskedPair : RcPair {
 };
 
 /// Of each packet, whether it asks for an acknowledgement.
-std::string asks(const std::vector<PacketBytes>& packets) {
-    std::string asks;
+std::string ack_requests(const std::vector<PacketBytes>& packets) {
+    std::string ack_requests;
     for (const PacketBytes& packet : packets) {
-        asks += decoded(packet).bth().ack_request ? '1' : '0';
+        ack_requests += decoded(packet).bth().ack_request ? '1' : '0';
     }
-    return asks;
+    return ack_requests;
 }
 
 class RcUnasked : public testing::Test {
@@ -50,7 +50,7 @@ protected:
     /// Whether the packets of a Write of `a` ask.
     std::string asks_of(bool signalled, std::size_t length = 8) {
         pair.write(pair.a, pair.b, signalled, length);
-        return asks(pair.a_leaving());
+        return ack_requests(pair.a_leaving());
     }
     /// `count` Writes of `a` arrive together, perhaps with an ACK. None asks.
     void writes_arrive(std::size_t count) {
@@ -89,7 +89,7 @@ TEST(RcUnaskedSettings, EachMessageAsksIfEachGivesACompletion) {
     settings.queue_pair.signal_all = true;
     UnaskedPair pair(settings);
     pair.write(pair.a, pair.b, false);
-    EXPECT_EQ(asks(pair.a_leaving()), "1");
+    EXPECT_EQ(ack_requests(pair.a_leaving()), "1");
 }
 
 // RC-37
@@ -99,40 +99,40 @@ TEST(RcUnaskedSettings, OneOfAckEveryPacketsInFlightAsks) {
     UnaskedPair pair(settings);
     for (int i = 0; i < 9; ++i) pair.write(pair.a, pair.b, false);
     const auto packets = pair.a_leaving();
-    EXPECT_EQ(asks(packets), "000100010");
+    EXPECT_EQ(ack_requests(packets), "000100010");
     // Packets that are answered do not count.
     pair.give(packets);
-    pair.pass(delay * 4);
+    pair.pass(unasked_delay * 4);
     pair.settle();
     for (int i = 0; i < 3; ++i) pair.write(pair.a, pair.b, false);
-    EXPECT_EQ(asks(pair.a_leaving()), "000");
+    EXPECT_EQ(ack_requests(pair.a_leaving()), "000");
 }
 
 // RC-37: the peer may have no process any more that acknowledges what does not ask.
 TEST(RcUnaskedSettings, WhatIsSentAgainAsks) {
     UnaskedPair pair(unasked(4));
     pair.write(pair.a, pair.b, false);
-    EXPECT_EQ(asks(pair.a_leaving()), "0");
+    EXPECT_EQ(ack_requests(pair.a_leaving()), "0");
     pair.pass(rto);
-    EXPECT_EQ(asks(pair.a_leaving()), "1");
+    EXPECT_EQ(ack_requests(pair.a_leaving()), "1");
 }
 
 // RC-37, across the wrap of PSNs.
 TEST_F(RcUnasked, OneAckLeavesWhenTheRequesterHasBeenSilentForTheDelay) {
     for (int i = 0; i < 3; ++i) {
-        pair.pass(delay - moment);
+        pair.pass(unasked_delay - unasked_moment);
         writes_arrive(1);
         EXPECT_EQ(acks_leave(), 0U);
     }
-    EXPECT_EQ(pair.b.port.next_deadline(), pair.now + delay);
-    pair.pass(delay - moment);
+    EXPECT_EQ(pair.b.port.next_deadline(), pair.now + unasked_delay);
+    pair.pass(unasked_delay - unasked_moment);
     EXPECT_EQ(acks_leave(), 0U);
     EXPECT_EQ(unanswered(), 3U);
-    pair.pass(moment);
+    pair.pass(unasked_moment);
     EXPECT_EQ(pair.b.port.next_deadline(), never) << "the ACK waits for room, not for a deadline";
     EXPECT_EQ(acks_leave(), 1U);
     EXPECT_EQ(unanswered(), 0U);
-    pair.pass(delay * 100);
+    pair.pass(unasked_delay * 100);
     EXPECT_EQ(acks_leave(), 0U);
 }
 
@@ -153,7 +153,7 @@ TEST_F(RcUnasked, FromTheFirstMessageOnTheAckWaitsForFourDelaysAtMost) {
     for (int i = 0; i < 5; ++i) {
         writes_arrive(1);
         EXPECT_EQ(acks_leave(), 0U);
-        pair.pass(i < 4 ? delay - moment : first + delay * 4 - pair.now);
+        pair.pass(i < 4 ? unasked_delay - unasked_moment : first + unasked_delay * 4 - pair.now);
     }
     EXPECT_EQ(acks_leave(), 1U);
 }
@@ -214,7 +214,7 @@ TEST(RcUnaskedSettings, OtherRespondersAcknowledgeOnlyWhatAsks) {
     UnaskedPair pair(settings);
     for (int i = 0; i < 10; ++i) pair.write(pair.a, pair.b, false);
     pair.give(pair.a_leaving());
-    pair.pass(delay * 100);
+    pair.pass(unasked_delay * 100);
     EXPECT_EQ(pair.b_says(), Names{});
 }
 
@@ -243,7 +243,7 @@ TEST_F(RcUnasked, WhileThePeerWaitsForAnAnswerPacketsThatDoNotAskAreNotUnderWay)
     EXPECT_EQ(under_way(), 3U);
     message_of_b();
     EXPECT_EQ(under_way(), 0U);
-    pair.pass(delay);
+    pair.pass(unasked_delay);
     EXPECT_EQ(under_way(), 3U) << "the program has not answered in time";
     EXPECT_EQ(pair.a_leaving().size(), 1U) << "an ACK for b";
     EXPECT_EQ(asks_of(true), "1");
@@ -264,12 +264,12 @@ TEST_F(RcUnasked, AfterALateAckForOneMessageTheNextOnesFollowTheAnswers) {
     for (int i = 0; i < 2; ++i) {
         writes_arrive(1);
         EXPECT_EQ(answer_of_b(), 1U);
-        pair.pass(delay);
+        pair.pass(unasked_delay);
         EXPECT_EQ(acks_leave(), 1U);
         for (std::uint32_t n = 0; n < LazyAck::behind_requests; ++n) {
             writes_arrive(1);
             ASSERT_EQ(answer_of_b(), 2U) << n;
-            pair.pass(delay * 10);
+            pair.pass(unasked_delay * 10);
             ASSERT_EQ(acks_leave(), 0U) << n;
         }
     }
@@ -284,7 +284,7 @@ TEST_F(RcUnasked, AMessageThatAsksDoesNotDelayAnAckThatIsOwed) {
     pair.write(pair.a, pair.b, true);
     pair.give(pair.a_leaving());
     EXPECT_EQ(acks_leave(), 0U) << "eight were outstanding, so this one is held";
-    pair.pass(delay);
+    pair.pass(unasked_delay);
     EXPECT_EQ(acks_leave(), 1U);
     for (int i = 0; i < 32; ++i) pair.write(pair.a, pair.b, true);
     pair.give(pair.a_leaving());
@@ -314,7 +314,7 @@ TEST(RcUnaskedSettings, WithCongestionControlEachMessageAsks) {
         pair.a.sent();
     }
     for (int i = 0; i < 4; ++i) pair.write(pair.a, pair.b, false);
-    EXPECT_EQ(asks(pair.a_leaving()), "1111");
+    EXPECT_EQ(ack_requests(pair.a_leaving()), "1111");
 }
 
 // RC-37: two programs that answer each other, with one completion in 64 messages.

@@ -8,7 +8,7 @@ namespace wireproof::ue {
 namespace {
 
 using enum RxVerdict;
-using State = Receiver::State;
+using ReceiverState = Receiver::State;
 
 struct Arrivals : Pair {
     explicit Arrivals(std::size_t count, const Config& config = test_config()) : Pair(config) {
@@ -18,7 +18,7 @@ struct Arrivals : Pair {
     RxVerdict arrive(std::size_t i, Integrity integrity = Integrity::check) {
         return b.give(now, sent.at(i), integrity);
     }
-    State state() const { return b.link.receiver().state(); }
+    ReceiverState state() const { return b.link.receiver().state(); }
     std::vector<Frame> sent;
 };
 
@@ -40,15 +40,15 @@ TEST(UeReceive, SendsOneNackForOneGapHoweverManyFramesFollow) {
     Arrivals pair(6);
     pair.arrive(0);
     for (std::size_t i = 2; i < 5; ++i) EXPECT_EQ(pair.arrive(i), out_of_sequence);
-    EXPECT_EQ(pair.state(), State::send_nack);
+    EXPECT_EQ(pair.state(), ReceiverState::send_nack);
     EXPECT_EQ(pair.leaving(pair.b), Names{"NACK 1048570"});  // in place of the ACK
-    EXPECT_EQ(pair.state(), State::nack_sent);
+    EXPECT_EQ(pair.state(), ReceiverState::nack_sent);
     EXPECT_EQ(pair.arrive(5), out_of_sequence);
     EXPECT_EQ(pair.arrive(0), duplicate);
     EXPECT_EQ(pair.arrive(1, Integrity::damaged), corrupt);
     EXPECT_EQ(pair.leaving(pair.b), Names{});
     EXPECT_EQ(pair.arrive(1), accepted);
-    EXPECT_EQ(pair.state(), State::send_acks);
+    EXPECT_EQ(pair.state(), ReceiverState::send_acks);
     EXPECT_EQ(pair.leaving(pair.b), Names{"ACK 1048571"});
     EXPECT_EQ(pair.b.stats().rx_replay, 1U);
     EXPECT_EQ(pair.b.stats().naks, 1U);
@@ -259,7 +259,7 @@ TEST(UeReceive, ADuplicateAfterANackIsAcknowledgedIfItShould) {
         EXPECT_EQ(pair.arrive(0), duplicate);
         EXPECT_EQ(pair.arrive(2), out_of_sequence);
         EXPECT_EQ(pair.leaving(pair.b), acks ? Names{"ACK 1048570"} : Names{});
-        EXPECT_EQ(pair.state(), State::nack_sent);
+        EXPECT_EQ(pair.state(), ReceiverState::nack_sent);
         EXPECT_EQ(pair.arrive(1), accepted);
     }
 }

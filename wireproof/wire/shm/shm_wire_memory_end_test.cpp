@@ -14,12 +14,12 @@ namespace {
 using namespace shm_test;
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t address = 0x1000;
+constexpr std::uint64_t end_address = 0x1000;
 
 /// Private memory that a wire shares with one peer, and that keeps its bytes after the wire.
 struct Kept {
     explicit Kept(ShmWire& owner, PeerId peer) {
-        EXPECT_TRUE(owner.share(peer, address, bytes, true, true));
+        EXPECT_TRUE(owner.share(peer, end_address, bytes, true, true));
         owner.flush(Instant());
     }
     bool untouched() const { return bytes == std::vector<std::byte>(1000); }
@@ -62,10 +62,10 @@ TEST(ShmMemoryEnd, APeerReachesNoPrivateMemoryOfANodeThatHasEnded) {
     Kept kept(*a, one);
     EXPECT_EQ(next(b), "nothing");
     std::vector<std::byte> fetched(10);
-    if (!b.read_memory(zero, address, fetched)) GTEST_SKIP() << "this kernel refuses";
+    if (!b.read_memory(zero, end_address, fetched)) GTEST_SKIP() << "this kernel refuses";
     a.reset();
-    EXPECT_FALSE(b.write_memory(zero, address, source));
-    EXPECT_FALSE(b.read_memory(zero, address, fetched));
+    EXPECT_FALSE(b.write_memory(zero, end_address, source));
+    EXPECT_FALSE(b.read_memory(zero, end_address, fetched));
     EXPECT_TRUE(kept.untouched());
 }
 
@@ -79,9 +79,9 @@ TEST(ShmMemoryEnd, APeerThatIsLostAliveReachesNoPrivateMemoryAnyMore) {
     Kept kept(a, one);
     EXPECT_EQ(next(b), "nothing");
     std::vector<std::byte> fetched(10);
-    if (!b.read_memory(zero, address, fetched)) GTEST_SKIP() << "this kernel refuses";
-    a.unshare(one, address);
-    EXPECT_FALSE(a.unshared(one, address));
+    if (!b.read_memory(zero, end_address, fetched)) GTEST_SKIP() << "this kernel refuses";
+    a.unshare(one, end_address);
+    EXPECT_FALSE(a.unshared(one, end_address));
     auto caller = connect_to({name, 0});
     ASSERT_TRUE(caller.has_value());
     const Segment segment = std::move(*Segment::create(8192));
@@ -89,19 +89,19 @@ TEST(ShmMemoryEnd, APeerThatIsLostAliveReachesNoPrivateMemoryAnyMore) {
     Greeting{.node = 1, .nodes = 2, .frame_max = 16 * 1024 - 8, .lines = 8192}.encode(hello);
     ASSERT_TRUE(caller->send(hello, segment.memory().handle()));
     for (int i = 0; i < 5; ++i) a.receive(time.pass());
-    ASSERT_TRUE(a.unshared(one, address));
-    EXPECT_FALSE(b.write_memory(zero, address, source));
+    ASSERT_TRUE(a.unshared(one, end_address));
+    EXPECT_FALSE(b.write_memory(zero, end_address, source));
     EXPECT_TRUE(kept.untouched());
 }
 
 TEST(ShmMemoryEnd, APeerStillReachesMappedMemoryWhichIsItsOwnMapping) {
     auto wires = pair();
     std::optional<ShmWire> a(std::move(wires.first));
-    ASSERT_TRUE(a->share(one, address, *a->allocate_shared(1000), true, true));
+    ASSERT_TRUE(a->share(one, end_address, *a->allocate_shared(1000), true, true));
     a->flush(Instant());
     EXPECT_EQ(next(wires.second), "nothing");
     a.reset();
-    EXPECT_TRUE(wires.second.write_memory(zero, address, source));
+    EXPECT_TRUE(wires.second.write_memory(zero, end_address, source));
 }
 
 TEST(ShmMemoryEnd, ACopyShowsItselfWhileItLasts) {
@@ -150,14 +150,14 @@ TEST(ShmMemoryEnd, AForkedChildThatDropsItsCopyOfTheWireClosesNoMemoryOfItsParen
     ShmWire& b = wires.second;
     Kept kept(*a, one);
     EXPECT_EQ(next(b), "nothing");
-    if (!b.write_memory(zero, address, source)) GTEST_SKIP() << "this kernel refuses";
+    if (!b.write_memory(zero, end_address, source)) GTEST_SKIP() << "this kernel refuses";
     const pid_t child = ::fork();
     if (child == 0) {
         a.reset();
         ::_exit(0);
     }
     ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-    EXPECT_TRUE(b.write_memory(zero, address, source));
+    EXPECT_TRUE(b.write_memory(zero, end_address, source));
 }
 
 }  // namespace

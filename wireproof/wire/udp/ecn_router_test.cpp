@@ -15,7 +15,7 @@
 namespace wireproof::test {
 namespace {
 
-constexpr PeerId peer{0};
+constexpr PeerId router_peer{0};
 constexpr int packets = 12;
 
 struct Seen {
@@ -24,14 +24,14 @@ struct Seen {
 };
 
 template <class W>
-void send(W& wire) {
+void send_frame(W& wire) {
     const std::vector<std::byte> bytes(400, std::byte{1});
     for (int i = 0; i < packets; ++i) {
-        TxFrame* const frame = wire.lane(peer).claim();
+        TxFrame* const frame = wire.lane(router_peer).claim();
         ASSERT_NE(frame, nullptr);
         std::ranges::copy(ConstBytes(bytes).first(12), frame->add_room(12).begin());
         frame->add_payload(ConstBytes(bytes).subspan(12));
-        wire.lane(peer).commit();
+        wire.lane(router_peer).commit();
     }
     wire.flush(Instant());
 }
@@ -102,7 +102,7 @@ private:
             near_host.enter();
             auto sender = W::open(config);
             ASSERT_TRUE(sender) << sender.error().message;
-            send(*sender);
+            send_frame(*sender);
             seen.push_back(seen_by(*receiver));
         }
     }

@@ -16,20 +16,20 @@
 namespace wireproof {
 namespace {
 
-constexpr PeerId first{0};
-constexpr PeerId second{1};
+constexpr PeerId first_peer{0};
+constexpr PeerId second_peer{1};
 
-Address loopback() {
+Address loopback_host() {
     return *Address::parse("127.0.0.1:0");
 }
 
-UdpWire open(const UdpWire::Config& config) {
+UdpWire open_wire(const UdpWire::Config& config) {
     auto wire = UdpWire::open(config);
     WIREPROOF_CHECK(wire.has_value());
     return std::move(*wire);
 }
 
-void send(UdpWire& wire, PeerId to) {
+void send_one(UdpWire& wire, PeerId to) {
     TxFrame* const frame = wire.lane(to).claim();
     ASSERT_NE(frame, nullptr);
     frame->add_header<1>()[0] = std::byte{'x'};
@@ -48,10 +48,10 @@ std::string said_without_networks(std::string_view local, std::string_view peer)
         std::string said;
         if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 || ::unshare(CLONE_NEWNET) == 0) {
             UdpWire wire =
-                open({.local = *Address::parse(local), .peers = {*Address::parse(peer)}});
-            send(wire, first);
+                open_wire({.local = *Address::parse(local), .peers = {*Address::parse(peer)}});
+            send_one(wire, first_peer);
             const UdpCounters& counters = wire.counters();
-            said = wire.trouble(first).cause + ", " + counters.send_errors.to_string();
+            said = wire.trouble(first_peer).cause + ", " + counters.send_errors.to_string();
         }
         const bool written = ::write(ends[1], said.data(), said.size()) >= 0;
         ::_exit(written ? 0 : 1);
@@ -76,45 +76,47 @@ TEST(UdpKernelErrors, NamesANetworkThatIsNotThere) {
 }
 
 TEST(UdpKernelErrors, NamesWhatIsForbiddenAndOfWhichPeer) {
-    UdpWire hub = open({.local = loopback(), .peers = {Address{}}});
+    UdpWire hub = open_wire({.local = loopback_host(), .peers = {Address{}}});
     // Broadcasting needs a permission for which this socket never asked.
-    UdpWire wire = open({.local = loopback(),
-                         .peers = {hub.local_address(), *Address::parse("255.255.255.255:9")}});
-    send(wire, first);
-    send(wire, second);
-    send(wire, second);
-    EXPECT_EQ(wire.trouble(first).cause, "");
-    EXPECT_EQ(wire.trouble(first).frames_refused, 0U);
-    EXPECT_EQ(wire.trouble(second).cause, "Permission denied (sendmsg)");
-    EXPECT_EQ(wire.trouble(second).frames_refused, 2U);
+    UdpWire wire =
+        open_wire({.local = loopback_host(),
+                   .peers = {hub.local_address(), *Address::parse("255.255.255.255:9")}});
+    send_one(wire, first_peer);
+    send_one(wire, second_peer);
+    send_one(wire, second_peer);
+    EXPECT_EQ(wire.trouble(first_peer).cause, "");
+    EXPECT_EQ(wire.trouble(first_peer).frames_refused, 0U);
+    EXPECT_EQ(wire.trouble(second_peer).cause, "Permission denied (sendmsg)");
+    EXPECT_EQ(wire.trouble(second_peer).frames_refused, 2U);
     EXPECT_EQ(wire.counters().send_failed, 2U);
     // The error belonged to the address.
-    ASSERT_TRUE(wire.set_peer(second, Address{}));
-    EXPECT_EQ(wire.trouble(second).cause, "");
+    ASSERT_TRUE(wire.set_peer(second_peer, Address{}));
+    EXPECT_EQ(wire.trouble(second_peer).cause, "");
 }
 
 TEST(UdpKernelErrors, NamesAPeerThatNobodyServesUntilItIsHeard) {
-    UdpWire peer = open({.local = loopback(), .peers = {Address{}}});
-    UdpWire wire = open({.local = loopback(), .peers = {Address{}}, .only_peer = first});
-    ASSERT_TRUE(wire.set_peer(first, peer.local_address()));
-    ASSERT_TRUE(peer.set_peer(first, wire.local_address()));
+    UdpWire peer = open_wire({.local = loopback_host(), .peers = {Address{}}});
+    UdpWire wire =
+        open_wire({.local = loopback_host(), .peers = {Address{}}, .only_peer = first_peer});
+    ASSERT_TRUE(wire.set_peer(first_peer, peer.local_address()));
+    ASSERT_TRUE(peer.set_peer(first_peer, wire.local_address()));
     const Address address = peer.local_address();
     { const UdpWire gone = std::move(peer); }
-    for (int i = 0; i < 1000 && wire.trouble(first).cause.empty(); ++i) {
-        send(wire, first);
+    for (int i = 0; i < 1000 && wire.trouble(first_peer).cause.empty(); ++i) {
+        send_one(wire, first_peer);
         EXPECT_FALSE(wire.receive(Instant()));
     }
-    EXPECT_EQ(wire.trouble(first).cause.substr(0, 20), "Connection refused (");
-    EXPECT_EQ(wire.trouble(first).frames_refused, 0U) << "it was sent all the same";
+    EXPECT_EQ(wire.trouble(first_peer).cause.substr(0, 20), "Connection refused (");
+    EXPECT_EQ(wire.trouble(first_peer).frames_refused, 0U) << "it was sent all the same";
 
-    UdpWire again = open({.local = address, .peers = {wire.local_address()}});
+    UdpWire again = open_wire({.local = address, .peers = {wire.local_address()}});
     bool heard = false;
     for (int i = 0; i < 100'000 && !heard; ++i) {
-        if (i % 100 == 0) send(again, first);
+        if (i % 100 == 0) send_one(again, first_peer);
         heard = wire.receive(Instant()).has_value();
     }
     ASSERT_TRUE(heard);
-    EXPECT_EQ(wire.trouble(first).cause, "");
+    EXPECT_EQ(wire.trouble(first_peer).cause, "");
 }
 
 TEST(UdpKernelErrors, KeepsTheLatestOfEachPeerAndAllItsFrames) {

@@ -10,10 +10,10 @@ namespace {
 // UC-3: the ICRC covers neither the TOS of IPv4 nor the traffic class of IPv6.
 TEST(Rocev2Ecn, AMarkBreaksNoIcrc) {
     for (const SuperPackets super : {SuperPackets::nowhere, SuperPackets::on_loopback}) {
-        Rocev2Wire a =
-            open({.local = host(0), .peers = {host(1)}, .super_packets = super, .ecn = Ecn::on});
-        Rocev2Wire b =
-            open({.local = host(1), .peers = {host(0)}, .super_packets = super, .ecn = Ecn::on});
+        Rocev2Wire a = open_rocev2(
+            {.local = host(0), .peers = {host(1)}, .super_packets = super, .ecn = Ecn::on});
+        Rocev2Wire b = open_rocev2(
+            {.local = host(1), .peers = {host(0)}, .super_packets = super, .ecn = Ecn::on});
         EXPECT_EQ(field_of(a.wait_handle()), ecn_ect0);
         const Packet packet = packet_of(64);
         const auto send_three = [&] {
@@ -34,8 +34,8 @@ TEST(Rocev2Ecn, AMarkBreaksNoIcrc) {
 TEST(Rocev2Ecn, NothingChangesUnlessItIsOn) {
     for (const auto from :
          {IdentificationSource::worked_out, IdentificationSource::shown_if_permitted}) {
-        Rocev2Wire a = open({.local = host(0), .peers = {host(1)}});
-        Rocev2Wire b = open({.local = host(1), .peers = {host(0)}, .identification = from});
+        Rocev2Wire a = open_rocev2({.local = host(0), .peers = {host(1)}});
+        Rocev2Wire b = open_rocev2({.local = host(1), .peers = {host(0)}, .identification = from});
         EXPECT_EQ(field_of(a.wait_handle()), 0);
         set_field(a.wait_handle(), ecn_marked);
         const Packet packet = packet_of(64);
@@ -48,8 +48,8 @@ TEST(Rocev2Ecn, NothingChangesUnlessItIsOn) {
 
 TEST(Rocev2Ecn, MarksAreReadFromHeadersThatAreShown) {
     for (const Ecn ecn : {Ecn::off, Ecn::on}) {
-        Rocev2Wire a =
-            open({.local = host(0), .peers = {host(1)}, .super_packets = SuperPackets::nowhere});
+        Rocev2Wire a = open_rocev2(
+            {.local = host(0), .peers = {host(1)}, .super_packets = SuperPackets::nowhere});
         auto b = Rocev2Wire::open({.local = host(1),
                                    .peers = {host(0)},
                                    .identification = IdentificationSource::shown,

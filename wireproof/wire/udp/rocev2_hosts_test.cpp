@@ -18,7 +18,7 @@ namespace {
 
 using Packet = std::vector<std::byte>;
 
-constexpr PeerId peer{0};
+constexpr PeerId other_host{0};
 constexpr std::size_t frame_max = 1056;
 
 Address near_end(bool ipv6) {
@@ -44,7 +44,7 @@ struct Counted {
 };
 
 /// Waits for the next packet for a limited time. Empty: none arrived.
-Packet next(Rocev2Wire& wire) {
+Packet next_packet(Rocev2Wire& wire) {
     for (int attempt = 0; attempt < 3; ++attempt) {
         pollfd wanted{wire.wait_handle(), POLLIN, 0};
         if (wire.prepare_to_sleep() && ::poll(&wanted, 1, 5'000) != 1) break;
@@ -63,14 +63,14 @@ void exchange(Rocev2Wire& sender, Rocev2Wire& receiver) {
         for (Packet& packet : packets) {
             packet.resize(random.below(20) == 0 ? 12 : size);
             for (std::byte& byte : packet) byte = static_cast<std::byte>(random.next());
-            TxFrame* const frame = sender.lane(peer).claim();
+            TxFrame* const frame = sender.lane(other_host).claim();
             ASSERT_NE(frame, nullptr);
             std::ranges::copy(ConstBytes(packet).first(12), frame->add_room(12).begin());
             frame->add_payload(ConstBytes(packet).subspan(12));
-            sender.lane(peer).commit();
+            sender.lane(other_host).commit();
         }
         sender.flush(Instant());
-        for (const Packet& packet : packets) ASSERT_EQ(next(receiver), packet) << round;
+        for (const Packet& packet : packets) ASSERT_EQ(next_packet(receiver), packet) << round;
     }
 }
 

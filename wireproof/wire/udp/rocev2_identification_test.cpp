@@ -20,7 +20,7 @@ namespace {
 /// The kernel's identification is hidden from sender and receiver. So this test may compute the
 /// ICRC with any identification: the receiver sees no difference.
 TEST(Rocev2Wire, WorksOutTheIdentificationThatAPeerCountsUp) {
-    Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
+    Rocev2Wire wire = open_rocev2({.local = host(0), .peers = {host(1)}});
     const Address here = wire.local_address();
     Stranger peer(host(1));
     const auto send = [&](unsigned identification) {
@@ -43,7 +43,7 @@ TEST(Rocev2Wire, WorksOutTheIdentificationThatAPeerCountsUp) {
 }
 
 TEST(Rocev2Wire, AStrangersFirstIdentificationIsKeptWithIt) {
-    Rocev2Wire wire = open({.local = host(0), .peers_max = 1});
+    Rocev2Wire wire = open_rocev2({.local = host(0), .peers_max = 1});
     const Address here = wire.local_address();
     Stranger peer(host(1));
     peer.send(here, peer.with_icrc(here, packet_of(48), 10'000));
@@ -55,7 +55,7 @@ TEST(Rocev2Wire, AStrangersFirstIdentificationIsKeptWithIt) {
 
 // A packet may have waited since the wire was last seen empty.
 TEST(Rocev2Wire, ThePauseOfAPeerBeginsWhenItsLastPacketMayHaveCome) {
-    Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
+    Rocev2Wire wire = open_rocev2({.local = host(0), .peers = {host(1)}});
     const Address here = wire.local_address();
     Stranger peer(host(1));
     const auto at = [](std::int64_t milliseconds) {
@@ -72,7 +72,7 @@ TEST(Rocev2Wire, ThePauseOfAPeerBeginsWhenItsLastPacketMayHaveCome) {
 // After a datagram that was asked for alone, the wire does not know whether another one waits, and
 // returns nothing once. That does not mean that later packets arrived after that.
 TEST(Rocev2Wire, PacketsThatWaitedWhileTheReceiverPausedAreTakenOneByOne) {
-    Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
+    Rocev2Wire wire = open_rocev2({.local = host(0), .peers = {host(1)}});
     const Address here = wire.local_address();
     Stranger peer(host(1));
     EXPECT_FALSE(wire.receive(now));
@@ -101,7 +101,7 @@ TEST(Rocev2Wire, PacketsThatWaitedWhileTheReceiverPausedAreTakenOneByOne) {
 }
 
 TEST(Rocev2Wire, PacketsThatWaitedSinceTheWireWasOpenedAreNear) {
-    Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
+    Rocev2Wire wire = open_rocev2({.local = host(0), .peers = {host(1)}});
     const Address here = wire.local_address();
     Stranger peer(host(1));
     constexpr std::array<std::uint16_t, 3> sent{1'000, 5'000, 9'000};
@@ -117,7 +117,7 @@ TEST(Rocev2Wire, PacketsThatWaitedSinceTheWireWasOpenedAreNear) {
 // The identifications and times are from a capture of Soft-RoCE, which sent a packet each four
 // seconds.
 TEST(Rocev2Wire, APeerThatPausesForSecondsLosesNoPacket) {
-    Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
+    Rocev2Wire wire = open_rocev2({.local = host(0), .peers = {host(1)}});
     const Address here = wire.local_address();
     Stranger peer(host(1));
     struct Sent {
@@ -196,7 +196,7 @@ Address port_of_a_peer() {
 TEST(Rocev2Wire, TakesRealDatagramsWithCountedIdentifications) {
     RawSender raw;
     if (!raw.permitted()) GTEST_SKIP() << "raw sockets need a privilege";
-    Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
+    Rocev2Wire wire = open_rocev2({.local = host(0), .peers = {host(1)}});
     for (std::uint16_t id = 0x7FF0; id < 0x8010; ++id) {
         const Packet packet = packet_of(68, id);
         const Address here = wire.local_address();
@@ -210,8 +210,8 @@ TEST(Rocev2Wire, TakesRealDatagramsWithCountedIdentifications) {
 TEST(Rocev2Wire, BelievesTheIdentificationThatItIsShown) {
     RawSender raw;
     if (!raw.permitted()) GTEST_SKIP() << "raw sockets need a privilege";
-    Rocev2Wire wire =
-        open({.local = host(0), .peers = {host(1)}, .identification = IdentificationSource::shown});
+    Rocev2Wire wire = open_rocev2(
+        {.local = host(0), .peers = {host(1)}, .identification = IdentificationSource::shown});
     const Address here = wire.local_address();
     const Address there = port_of_a_peer();
     Random random(9);
@@ -232,8 +232,8 @@ TEST(Rocev2Wire, BelievesTheIdentificationThatItIsShown) {
 TEST(Rocev2Wire, ShownDatagramsAreDroppedForTheSameReasons) {
     RawSender raw;
     if (!raw.permitted()) GTEST_SKIP() << "raw sockets need a privilege";
-    Rocev2Wire wire =
-        open({.local = host(0), .peers = {host(1)}, .identification = IdentificationSource::shown});
+    Rocev2Wire wire = open_rocev2(
+        {.local = host(0), .peers = {host(1)}, .identification = IdentificationSource::shown});
     Address here = wire.local_address();
     const Address there = port_of_a_peer();
     const Packet good = counted(there, here, packet_of(40), 5);
@@ -278,7 +278,7 @@ TEST(Rocev2Wire, NoneForAnotherHostIsTakenWhileAShowingWireOpens) {
     while (sent == 0) std::this_thread::yield();
     std::uint64_t taken = 0;
     for (int i = 0; i < 500; ++i) {
-        Rocev2Wire wire = open(
+        Rocev2Wire wire = open_rocev2(
             {.local = host(0), .peers = {host(1)}, .identification = IdentificationSource::shown});
         EXPECT_TRUE(nothing_comes(wire));
         taken += wire.counters().udp.unknown_source + wire.counters().icrc_wrong;
@@ -297,7 +297,8 @@ TEST(Rocev2Wire, LetsGoOfBothSocketsInAForkedChild) {
         return std::distance(begin(all), end(all));
     };
     const auto before = open_handles();
-    Rocev2Wire wire = open({.local = host(0), .identification = IdentificationSource::shown});
+    Rocev2Wire wire =
+        open_rocev2({.local = host(0), .identification = IdentificationSource::shown});
     EXPECT_TRUE(wire.shows_identifications());
     EXPECT_EQ(open_handles(), before + 2);
     wire.abandon();

@@ -12,11 +12,9 @@
 namespace wireproof::test {
 namespace {
 
-constexpr PeerId second{1};
-
 struct Ends {
     explicit Ends(Rocev2Wire::Config of_a = {}, Rocev2Wire::Config of_b = {})
-        : a(open(with(std::move(of_a), 0))), b(open(with(std::move(of_b), 1))) {}
+        : a(open_rocev2(with(std::move(of_a), 0))), b(open_rocev2(with(std::move(of_b), 1))) {}
 
     static Rocev2Wire::Config with(Rocev2Wire::Config config, unsigned number) {
         config.local = host(number);
@@ -35,7 +33,7 @@ std::vector<Packet> packets_of(const std::vector<std::size_t>& sizes) {
 }
 
 /// Sends and flushes while the packets are valid.
-void send(Rocev2Wire& wire, const std::vector<Packet>& packets, PeerId to = first) {
+void send_packets(Rocev2Wire& wire, const std::vector<Packet>& packets, PeerId to = first) {
     for (const Packet& packet : packets) commit(wire, to, packet);
     wire.flush(now);
 }
@@ -56,7 +54,7 @@ void expect_no_complaint(const Rocev2Counters& counters) {
 TEST(Rocev2SuperPacket, PacketsOfOneLengthLeaveTogetherAndArriveApart) {
     Ends ends;
     const auto packets = packets_of({1056, 1056, 1056, 1056, 700});
-    send(ends.a, packets);
+    send_packets(ends.a, packets);
     expect_all(ends.b, packets);
     EXPECT_EQ(ends.a.counters().udp.frames_sent, 5U);
     EXPECT_EQ(ends.a.counters().udp.super_packets_sent, 1U);
@@ -70,7 +68,7 @@ TEST(Rocev2SuperPacket, LengthsThatDifferEndOneAndBeginTheNext) {
     Ends ends;
     const auto packets =
         packets_of({500, 500, 20, 500, 900, 900, 12, 12, 12, 1056, 1056, 16, 1056});
-    send(ends.a, packets);
+    send_packets(ends.a, packets);
     expect_all(ends.b, packets);
     // 1 to 3, 5 to 7, 8 and 9, 10 to 12; 4 and 13 alone.
     EXPECT_EQ(ends.a.counters().udp.super_packets_sent, 4U);
@@ -81,7 +79,7 @@ TEST(Rocev2SuperPacket, LengthsThatDifferEndOneAndBeginTheNext) {
 TEST(Rocev2SuperPacket, APacketThatIsAWordLongerThanTheOneBeforeJoinsNothing) {
     Ends ends;
     const auto packets = packets_of({500, 504, 508, 508});
-    send(ends.a, packets);
+    send_packets(ends.a, packets);
     expect_all(ends.b, packets);
     EXPECT_EQ(ends.a.counters().udp.super_packets_sent, 1U);  // of the last two
     EXPECT_EQ(ends.b.counters().identified, 0U);
@@ -90,7 +88,7 @@ TEST(Rocev2SuperPacket, APacketThatIsAWordLongerThanTheOneBeforeJoinsNothing) {
 
 TEST(Rocev2SuperPacket, ALonePacketLeavesAsBefore) {
     Ends ends;
-    for (std::uint64_t i = 0; i < 5; ++i) send(ends.a, {packet_of(1056, i)});
+    for (std::uint64_t i = 0; i < 5; ++i) send_packets(ends.a, {packet_of(1056, i)});
     EXPECT_EQ(ends.a.counters().udp.super_packets_sent, 0U);
     for (std::uint64_t i = 0; i < 5; ++i) EXPECT_EQ(next(ends.b), packet_of(1056, i));
     expect_no_complaint(ends.b.counters());
@@ -102,7 +100,7 @@ TEST(Rocev2SuperPacket, AReceiverThatTakesNoneGetsEachSegment) {
     std::uint64_t packets = 0;
     for (int round = 0; round < 20; ++round) {
         const auto some = packets_of(std::vector<std::size_t>(64, round % 2 == 0 ? 1056 : 24));
-        send(ends.a, some);
+        send_packets(ends.a, some);
         expect_all(ends.b, some);
         packets += some.size();
     }
@@ -117,7 +115,7 @@ TEST(Rocev2SuperPacket, AReceiverThatTakesNoneGetsEachSegment) {
 TEST(Rocev2SuperPacket, ASenderThatSendsNoneIsHeardByOneThatTakesThem) {
     Ends ends({.super_packets = SuperPackets::nowhere}, {});
     const auto packets = packets_of({1056, 1056, 1056, 700});
-    send(ends.a, packets);
+    send_packets(ends.a, packets);
     expect_all(ends.b, packets);
     EXPECT_EQ(ends.a.counters().udp.super_packets_sent, 0U);
     EXPECT_EQ(ends.b.counters().identified, 0U);
@@ -146,9 +144,9 @@ TEST(Rocev2SuperPacket, DamageOfOneSegmentDropsThatOneOnly) {
 }
 
 TEST(Rocev2SuperPacket, PacketsToPeersInTurnsJoinNobodysButTheirOwn) {
-    Rocev2Wire a = open({.local = host(0), .peers = {host(1), host(2)}});
-    Rocev2Wire b = open({.local = host(1), .peers = {host(0)}});
-    Rocev2Wire c = open({.local = host(2), .peers = {host(0)}});
+    Rocev2Wire a = open_rocev2({.local = host(0), .peers = {host(1), host(2)}});
+    Rocev2Wire b = open_rocev2({.local = host(1), .peers = {host(0)}});
+    Rocev2Wire c = open_rocev2({.local = host(2), .peers = {host(0)}});
     const auto packets = packets_of({256, 256, 256, 256, 256, 256});
     for (std::size_t i = 0; i < 4; ++i) commit(a, i % 2 == 0 ? first : second, packets[i]);
     commit(a, second, packets[4]);
@@ -168,11 +166,11 @@ TEST(Rocev2SuperPacket, PacketsToPeersInTurnsJoinNobodysButTheirOwn) {
 TEST(Rocev2SuperPacket, NoneHasMoreThan32SegmentsOrMoreBytesThanADatagram) {
     Ends ends({.frame_max = 4140, .batch = 256}, {.frame_max = 4140, .batch = 256});
     const auto small = packets_of(std::vector<std::size_t>(70, 24));
-    send(ends.a, small);
+    send_packets(ends.a, small);
     expect_all(ends.b, small);
     EXPECT_EQ(ends.a.counters().udp.super_packets_sent, 3U);  // of 32, 32 and 6
     const auto longest = packets_of(std::vector<std::size_t>(40, 4140));
-    send(ends.a, longest);
+    send_packets(ends.a, longest);
     expect_all(ends.b, longest);
     EXPECT_EQ(ends.a.counters().udp.super_packets_sent, 6U);  // of 15, 15 and 10
     EXPECT_EQ(ends.b.counters().identified, 0U);
@@ -208,7 +206,7 @@ TEST(Rocev2SuperPacket, WhereTheKernelRefusesThemPacketsLeaveOneByOne) {
     refuse_segments(ends.a);
     for (int round = 0; round < 3; ++round) {
         const auto packets = packets_of({1056, 1056, 700, 24, 24, 24, 16, 900});
-        send(ends.a, packets);
+        send_packets(ends.a, packets);
         expect_all(ends.b, packets);
     }
     EXPECT_EQ(ends.a.counters().udp.segments_refused, 1U);
@@ -242,7 +240,7 @@ void send_with_payload_that_is_gone(Rocev2Wire& a, Rocev2Wire& b) {
     EXPECT_EQ(a.trouble(first).cause, "Bad address (sendmsg)");
     EXPECT_EQ(a.counters().udp.send_failed, 1U);
     expect_no_complaint(b.counters());
-    send(a, {packets[0], packets[2]});
+    send_packets(a, {packets[0], packets[2]});
     EXPECT_EQ(a.counters().udp.super_packets_sent, 1U) << "the kernel refused none";
 }
 
@@ -257,14 +255,14 @@ TEST(Rocev2SuperPacket, PayloadThatIsGoneTakesNoOtherPacketWithItOverIpv6) {
     const Address other = *Address::parse("[::1]:47919");
     auto a = Rocev2Wire::open({.local = one, .peers = {other}});
     if (!a) GTEST_SKIP() << "no IPv6: " << a.error().message;
-    Rocev2Wire b = open({.local = other, .peers = {one}});
+    Rocev2Wire b = open_rocev2({.local = other, .peers = {one}});
     send_with_payload_that_is_gone(*a, b);
 }
 
 // A device that joins packets (GRO) takes packets whose identifications count up from any value, or
 // are all the same.
 TEST(Rocev2SuperPacket, IdentificationsMayBeginAnywhereOrStayTheSame) {
-    Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
+    Rocev2Wire wire = open_rocev2({.local = host(0), .peers = {host(1)}});
     const Address here = wire.local_address();
     Stranger peer(host(1));
     const auto send_with = [&](const std::vector<std::uint16_t>& identifications) {
@@ -301,9 +299,9 @@ TEST(Rocev2SuperPacket, OverIpv6ThereAreNoIdentifications) {
     auto opened = Rocev2Wire::open({.local = one, .peers = {other}});
     if (!opened) GTEST_SKIP() << "no IPv6: " << opened.error().message;
     for (const SuperPackets taken : {SuperPackets::on_loopback, SuperPackets::nowhere}) {
-        Rocev2Wire b = open({.local = other, .peers = {one}, .super_packets = taken});
+        Rocev2Wire b = open_rocev2({.local = other, .peers = {one}, .super_packets = taken});
         const auto packets = packets_of({1056, 1056, 1056, 700, 24, 24});
-        send(*opened, packets);
+        send_packets(*opened, packets);
         expect_all(b, packets);
         EXPECT_EQ(b.counters().udp.super_packets_received,
                   taken == SuperPackets::nowhere ? 0U : 2U);
@@ -322,17 +320,17 @@ bool leaves_checksums_out(const Rocev2Wire& wire) {
 
 // Adapters leave the UDP checksum out. With super-packets this is not possible.
 TEST(Rocev2SuperPacket, OnlyAWireWithoutThemLeavesChecksumsOut) {
-    EXPECT_FALSE(leaves_checksums_out(open({.local = host(0)})));
-    EXPECT_FALSE(
-        leaves_checksums_out(open({.local = host(0), .super_packets = SuperPackets::everywhere})));
-    EXPECT_TRUE(
-        leaves_checksums_out(open({.local = host(0), .super_packets = SuperPackets::nowhere})));
+    EXPECT_FALSE(leaves_checksums_out(open_rocev2({.local = host(0)})));
+    EXPECT_FALSE(leaves_checksums_out(
+        open_rocev2({.local = host(0), .super_packets = SuperPackets::everywhere})));
+    EXPECT_TRUE(leaves_checksums_out(
+        open_rocev2({.local = host(0), .super_packets = SuperPackets::nowhere})));
 }
 
 // A raw socket would get super-packets whole, and would not be told that they are super-packets.
 TEST(Rocev2SuperPacket, OnLoopbackIdentificationsAreNotReadUnlessItIsAskedFor) {
     const Rocev2Wire wire =
-        open({.local = host(0), .identification = IdentificationSource::shown_if_permitted});
+        open_rocev2({.local = host(0), .identification = IdentificationSource::shown_if_permitted});
     EXPECT_FALSE(wire.shows_identifications());
 }
 

@@ -14,20 +14,18 @@
 
 #include "wireproof/base/random.hpp"
 #include "wireproof/wire/udp/own_hosts_test_kit.hpp"
+#include "wireproof/wire/udp/peers_test_kit.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
 namespace wireproof::test {
 
 using Packet = std::vector<std::byte>;
 
-inline constexpr Instant now{};
-inline constexpr PeerId first{0};
-
 inline Address host(unsigned number) {
     return own_host(1 + number);
 }
 
-inline Rocev2Wire open(const Rocev2Wire::Config& config) {
+inline Rocev2Wire open_rocev2(const Rocev2Wire::Config& config) {
     auto wire = Rocev2Wire::open(config);
     WIREPROOF_CHECK(wire.has_value());
     return std::move(*wire);

@@ -14,8 +14,8 @@ namespace wireproof::test {
 namespace {
 
 TEST(Rocev2Wire, CarriesPacketsOfEverySizeBothWays) {
-    Rocev2Wire a = open({.local = host(0), .peers = {host(1)}});
-    Rocev2Wire b = open({.local = host(1), .peers = {host(0)}});
+    Rocev2Wire a = open_rocev2({.local = host(0), .peers = {host(1)}});
+    Rocev2Wire b = open_rocev2({.local = host(1), .peers = {host(0)}});
     EXPECT_EQ(a.local_address().port, 4791);
     EXPECT_EQ(a.lane(first).capabilities().frame_max, 1056U);
     EXPECT_TRUE(a.lane(first).capabilities().carries_intact);
@@ -35,8 +35,8 @@ TEST(Rocev2Wire, CarriesPacketsOfEverySizeBothWays) {
 }
 
 TEST(Rocev2Wire, CarriesABatchInOrder) {
-    Rocev2Wire a = open({.local = host(0), .peers = {host(1)}, .batch = 8});
-    Rocev2Wire b = open({.local = host(1), .peers = {host(0)}});
+    Rocev2Wire a = open_rocev2({.local = host(0), .peers = {host(1)}, .batch = 8});
+    Rocev2Wire b = open_rocev2({.local = host(1), .peers = {host(0)}});
     std::vector<Packet> packets;  // must stay valid until the flush
     for (std::uint64_t i = 0; i < 8; ++i) packets.push_back(packet_of(64 + 4 * i, i));
     for (const Packet& packet : packets) commit(a, first, packet);
@@ -46,8 +46,8 @@ TEST(Rocev2Wire, CarriesABatchInOrder) {
 }
 
 TEST(Rocev2Wire, ADamagedPacketIsToldByItsIcrcAlone) {
-    Rocev2Wire a = open({.local = host(0), .peers = {host(1)}});
-    Rocev2Wire b = open({.local = host(1), .peers = {host(0)}});
+    Rocev2Wire a = open_rocev2({.local = host(0), .peers = {host(1)}});
+    Rocev2Wire b = open_rocev2({.local = host(1), .peers = {host(0)}});
     const Packet packet = packet_of(40);
     const std::size_t bits = 8 * packet.size();
     for (std::size_t bit = 64; bit < bits; ++bit) {  // after the congestion bits
@@ -69,7 +69,7 @@ TEST(Rocev2Wire, CarriesPacketsOverIpv6) {
     auto opened = Rocev2Wire::open({.local = one, .peers = {other}});
     if (!opened) GTEST_SKIP() << "no IPv6: " << opened.error().message;
     Rocev2Wire a = std::move(*opened);
-    Rocev2Wire b = open({.local = other, .peers = {one}});
+    Rocev2Wire b = open_rocev2({.local = other, .peers = {one}});
     const Packet packet = packet_of(100);
     commit(a, first, packet);
     a.flush(now);
@@ -103,7 +103,7 @@ TEST(Rocev2Wire, WhatLeavesIsThePacketAndItsIcrc) {
     Address there = host(1);
     there.port = rocev2_port;
     Stranger stranger(there);
-    Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
+    Rocev2Wire wire = open_rocev2({.local = host(0), .peers = {host(1)}});
     const Packet packet = packet_of(52);
     commit(wire, first, packet);
     wire.flush(now);
@@ -115,7 +115,7 @@ TEST(Rocev2Wire, WhatLeavesIsThePacketAndItsIcrc) {
 }
 
 TEST(Rocev2Wire, APeerMaySendFromAnyPort) {
-    Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
+    Rocev2Wire wire = open_rocev2({.local = host(0), .peers = {host(1)}});
     Stranger stranger(host(1));
     const Packet packet = packet_of(40);
     stranger.send(wire.local_address(), stranger.with_icrc(wire.local_address(), packet));
@@ -124,7 +124,7 @@ TEST(Rocev2Wire, APeerMaySendFromAnyPort) {
 
 // Each packet is dropped and counted for its reason.
 TEST(Rocev2Wire, WhatIsDroppedIsCountedByItsReason) {
-    Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
+    Rocev2Wire wire = open_rocev2({.local = host(0), .peers = {host(1)}});
     const Address here = wire.local_address();
     Stranger peer(host(1));
     Stranger stranger(host(2));
@@ -156,7 +156,7 @@ TEST(Rocev2Wire, WhatIsDroppedIsCountedByItsReason) {
 }
 
 TEST(Rocev2Wire, AStrangerBecomesAPeerByARightPacketWhileThereIsRoom) {
-    Rocev2Wire wire = open({.local = host(0), .peers_max = 1});
+    Rocev2Wire wire = open_rocev2({.local = host(0), .peers_max = 1});
     Stranger one(host(1));
     Stranger two(host(2));
     const Address here = wire.local_address();
@@ -186,8 +186,8 @@ TEST(Rocev2Wire, AStrangerBecomesAPeerByARightPacketWhileThereIsRoom) {
 TEST(Rocev2Wire, WhatTheKernelRefusesIsNamedAndCountedForItsPeer) {
     constexpr PeerId second{1};
     Rocev2Wire wire =
-        open({.local = host(0), .peers = {host(1), *Address::parse("255.255.255.255:0")}});
-    const Rocev2Wire peer = open({.local = host(1)});
+        open_rocev2({.local = host(0), .peers = {host(1), *Address::parse("255.255.255.255:0")}});
+    const Rocev2Wire peer = open_rocev2({.local = host(1)});
     const Packet packet = packet_of(40);  // must stay valid until the flush
     commit(wire, first, packet);
     commit(wire, second, packet);
@@ -206,7 +206,8 @@ TEST(Rocev2Wire, APeerThatIsHeardIsReachedAgain) {
         wire.flush(now);
         return wire.trouble(first).cause;
     };
-    Rocev2Wire wire = open({.local = host(0), .peers = {*Address::parse("255.255.255.255:0")}});
+    Rocev2Wire wire =
+        open_rocev2({.local = host(0), .peers = {*Address::parse("255.255.255.255:0")}});
     EXPECT_EQ(refused(wire), "Permission denied (sendmsg)");
     ASSERT_TRUE(wire.set_peer(first, host(1)));
     Stranger peer(host(1));
@@ -231,7 +232,7 @@ TEST(Rocev2Wire, SaysWhatItCannotBeOpenedWith) {
               std::string::npos);
     EXPECT_NE(error({.local = host(0), .peers = {host(1), host(1)}}).find("peer 0 already"),
               std::string::npos);
-    const Rocev2Wire taken = open({.local = host(0)});
+    const Rocev2Wire taken = open_rocev2({.local = host(0)});
     EXPECT_NE(error({.local = host(0)}).find("in use"), std::string::npos);
 }
 
@@ -243,8 +244,8 @@ TEST(Rocev2Wire, KnowsHowLongAPacketTheWayCarries) {
 }
 
 TEST(Rocev2Wire, CarriesTheLongestPacketWhole) {
-    Rocev2Wire a = open({.local = host(0), .peers = {host(1)}, .frame_max = 4140});
-    Rocev2Wire b = open({.local = host(1), .peers = {host(0)}, .frame_max = 4140});
+    Rocev2Wire a = open_rocev2({.local = host(0), .peers = {host(1)}, .frame_max = 4140});
+    Rocev2Wire b = open_rocev2({.local = host(1), .peers = {host(0)}, .frame_max = 4140});
     const Packet longest = packet_of(4140);
     commit(a, first, longest);
     a.flush(now);

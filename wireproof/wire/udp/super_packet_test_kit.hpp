@@ -7,13 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "wireproof/wire/udp/peers_test_kit.hpp"
 #include "wireproof/wire/udp/udp_wire.hpp"
 
 namespace wireproof::test {
-
-inline constexpr Instant now{};
-inline constexpr PeerId first{0};
-inline constexpr PeerId second{1};
 
 inline UdpWire open(UdpWire::Config config) {
     config.local = *Address::parse("127.0.0.1:0");

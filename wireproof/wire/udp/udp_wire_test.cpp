@@ -9,12 +9,12 @@
 #include <string>
 #include <string_view>
 
-namespace wireproof {
+#include "wireproof/wire/udp/peers_test_kit.hpp"
+
+namespace wireproof::test {
 namespace {
 
 constexpr Instant now{};
-constexpr PeerId first{0};
-constexpr PeerId second{1};
 
 ConstBytes bytes_of(std::string_view text) {
     return std::as_bytes(std::span(text));
@@ -30,7 +30,7 @@ Address loopback() {
     return *Address::parse("127.0.0.1:0");
 }
 
-UdpWire open(UdpWire::Config config) {
+UdpWire open_udp(UdpWire::Config config) {
     if (!config.local.is_set()) config.local = loopback();
     auto wire = UdpWire::open(config);
     WIREPROOF_CHECK(wire.has_value());
@@ -52,7 +52,7 @@ bool commit(UdpWire& wire, PeerId to, std::string_view text) {
     return true;
 }
 
-bool send(UdpWire& wire, PeerId to, std::string_view text) {
+bool send_text(UdpWire& wire, PeerId to, std::string_view text) {
     if (!commit(wire, to, text)) return false;
     wire.flush(now);
     return true;
@@ -64,7 +64,7 @@ bool arrives(const UdpWire& wire) {
 }
 
 /// "<peer>:<text>" of the next frame, after a wait of limited time. "nothing" if none arrives.
-std::string next(UdpWire& wire) {
+std::string next_text(UdpWire& wire) {
     for (int attempt = 0; attempt < 2; ++attempt) {
         if (wire.prepare_to_sleep() && !arrives(wire)) break;
         if (const auto frame = wire.receive(now)) {
@@ -85,16 +85,16 @@ std::string next_now(UdpWire& wire) {
 }
 
 TEST(UdpWire, CarriesFramesBothWays) {
-    UdpWire a = open({});
-    UdpWire b = open({.peers = {a.local_address()}});
+    UdpWire a = open_udp({});
+    UdpWire b = open_udp({.peers = {a.local_address()}});
     ASSERT_TRUE(a.set_peer(first, b.local_address()));
     ASSERT_TRUE(commit(a, first, "one"));
     ASSERT_TRUE(commit(a, first, "two"));
     a.flush(now);
-    EXPECT_EQ(next(b), "0:one");
-    EXPECT_EQ(next(b), "0:two");
-    ASSERT_TRUE(send(b, first, "back"));
-    EXPECT_EQ(next(a), "0:back");
+    EXPECT_EQ(next_text(b), "0:one");
+    EXPECT_EQ(next_text(b), "0:two");
+    ASSERT_TRUE(send_text(b, first, "back"));
+    EXPECT_EQ(next_text(a), "0:back");
     EXPECT_EQ(a.counters().frames_sent, 2U);
     EXPECT_EQ(a.counters().bytes_sent, 6U);
     EXPECT_EQ(b.counters().frames_received, 2U);
@@ -106,153 +106,153 @@ TEST(UdpWire, CarriesFramesOverIpv6) {
     auto opened = UdpWire::open({.local = local});
     if (!opened) GTEST_SKIP() << "no IPv6: " << opened.error().message;
     UdpWire a = std::move(*opened);
-    UdpWire b = open({.local = local, .peers = {a.local_address()}});
+    UdpWire b = open_udp({.local = local, .peers = {a.local_address()}});
     ASSERT_TRUE(a.set_peer(first, b.local_address()));
-    ASSERT_TRUE(send(a, first, "one"));
-    EXPECT_EQ(next(b), "0:one");
-    ASSERT_TRUE(send(b, first, "back"));
-    EXPECT_EQ(next(a), "0:back");
+    ASSERT_TRUE(send_text(a, first, "one"));
+    EXPECT_EQ(next_text(b), "0:one");
+    ASSERT_TRUE(send_text(b, first, "back"));
+    EXPECT_EQ(next_text(a), "0:back");
 }
 
 TEST(UdpWire, SendsNothingBeforeTheFlush) {
-    UdpWire a = open({.peers = {Address{}}});
-    UdpWire b = open({.peers = {a.local_address()}});
+    UdpWire a = open_udp({.peers = {Address{}}});
+    UdpWire b = open_udp({.peers = {a.local_address()}});
     ASSERT_TRUE(commit(b, first, "one"));
     EXPECT_EQ(next_now(a), "nothing");
     b.flush(now);
-    EXPECT_EQ(next(a), "0:one");
+    EXPECT_EQ(next_text(a), "0:one");
 }
 
 TEST(UdpWire, AFullBatchLendsNoRoomToAnyLaneUntilTheFlush) {
-    UdpWire a = open({.peers = {Address{}}});
-    UdpWire b = open({.peers = {Address{}}});
-    UdpWire c = open({.peers = {a.local_address(), b.local_address()}, .batch = 2});
+    UdpWire a = open_udp({.peers = {Address{}}});
+    UdpWire b = open_udp({.peers = {Address{}}});
+    UdpWire c = open_udp({.peers = {a.local_address(), b.local_address()}, .batch = 2});
     ASSERT_TRUE(commit(c, first, "one"));
     ASSERT_TRUE(commit(c, first, "two"));
     EXPECT_EQ(c.lane(first).claim(), nullptr);
     EXPECT_EQ(c.lane(second).claim(), nullptr);
     c.flush(now);
-    ASSERT_TRUE(send(c, second, "six"));
-    EXPECT_EQ(next(a), "0:one");
-    EXPECT_EQ(next(a), "0:two");
-    EXPECT_EQ(next(b), "0:six");
+    ASSERT_TRUE(send_text(c, second, "six"));
+    EXPECT_EQ(next_text(a), "0:one");
+    EXPECT_EQ(next_text(a), "0:two");
+    EXPECT_EQ(next_text(b), "0:six");
 }
 
 TEST(UdpWire, TellsPeersApartByTheirSource) {
-    UdpWire hub = open({});
-    UdpWire a = open({.peers = {hub.local_address()}});
-    UdpWire b = open({.peers = {hub.local_address()}});
+    UdpWire hub = open_udp({});
+    UdpWire a = open_udp({.peers = {hub.local_address()}});
+    UdpWire b = open_udp({.peers = {hub.local_address()}});
     ASSERT_TRUE(hub.set_peer(first, a.local_address()));
     ASSERT_TRUE(hub.set_peer(second, b.local_address()));
     for (int turn = 0; turn < 3; ++turn) {
-        ASSERT_TRUE(send(a, first, "of a"));
-        ASSERT_TRUE(send(b, first, "of b"));
-        ASSERT_TRUE(send(b, first, "of b"));
-        EXPECT_EQ(next(hub), "0:of a");
-        EXPECT_EQ(next(hub), "1:of b");
-        EXPECT_EQ(next(hub), "1:of b");
+        ASSERT_TRUE(send_text(a, first, "of a"));
+        ASSERT_TRUE(send_text(b, first, "of b"));
+        ASSERT_TRUE(send_text(b, first, "of b"));
+        EXPECT_EQ(next_text(hub), "0:of a");
+        EXPECT_EQ(next_text(hub), "1:of b");
+        EXPECT_EQ(next_text(hub), "1:of b");
     }
     ASSERT_TRUE(commit(hub, second, "to b"));
     ASSERT_TRUE(commit(hub, first, "to a"));
     hub.flush(now);
-    EXPECT_EQ(next(a), "0:to a");
-    EXPECT_EQ(next(b), "0:to b");
+    EXPECT_EQ(next_text(a), "0:to a");
+    EXPECT_EQ(next_text(b), "0:to b");
 }
 
 TEST(UdpWire, DropsAndCountsStrangersWithoutAnOpenPlace) {
-    UdpWire hub = open({});
-    UdpWire friendly = open({.peers = {hub.local_address()}});
-    UdpWire stranger = open({.peers = {hub.local_address()}});
+    UdpWire hub = open_udp({});
+    UdpWire friendly = open_udp({.peers = {hub.local_address()}});
+    UdpWire stranger = open_udp({.peers = {hub.local_address()}});
     ASSERT_TRUE(hub.set_peer(first, friendly.local_address()));
-    ASSERT_TRUE(send(stranger, first, "let me in"));
-    ASSERT_TRUE(send(friendly, first, "hello"));
-    EXPECT_EQ(next(hub), "0:hello");
+    ASSERT_TRUE(send_text(stranger, first, "let me in"));
+    ASSERT_TRUE(send_text(friendly, first, "hello"));
+    EXPECT_EQ(next_text(hub), "0:hello");
     EXPECT_EQ(hub.counters().unknown_source, 1U);
     EXPECT_EQ(hub.counters().frames_received, 1U);
 }
 
 TEST(UdpWire, APeerWithoutAnAddressMayBeNobodyUntilItHasOne) {
-    UdpWire hub = open({.peers = {Address{}}, .unset_is_open = false});
-    UdpWire a = open({.peers = {hub.local_address()}});
-    ASSERT_TRUE(send(a, first, "too soon"));
+    UdpWire hub = open_udp({.peers = {Address{}}, .unset_is_open = false});
+    UdpWire a = open_udp({.peers = {hub.local_address()}});
+    ASSERT_TRUE(send_text(a, first, "too soon"));
     EXPECT_EQ(next_now(hub), "nothing");
     EXPECT_EQ(hub.counters().unknown_source, 1U);
     EXPECT_EQ(hub.lane(first).claim(), nullptr);
     ASSERT_TRUE(hub.set_peer(first, a.local_address()));
-    ASSERT_TRUE(send(a, first, "now"));
-    EXPECT_EQ(next(hub), "0:now");
+    ASSERT_TRUE(send_text(a, first, "now"));
+    EXPECT_EQ(next_text(hub), "0:now");
 }
 
 TEST(UdpWire, AnOpenPlaceAnswersTheLatestSourceUntilItIsSettled) {
-    UdpWire hub = open({.peers = {Address{}}});
-    UdpWire a = open({.peers = {hub.local_address()}});
-    UdpWire b = open({.peers = {hub.local_address()}});
+    UdpWire hub = open_udp({.peers = {Address{}}});
+    UdpWire a = open_udp({.peers = {hub.local_address()}});
+    UdpWire b = open_udp({.peers = {hub.local_address()}});
     EXPECT_EQ(hub.lane(first).claim(), nullptr);  // no address yet
     hub.settle(first);                            // without an address it stays open
 
-    ASSERT_TRUE(send(a, first, "of a"));
-    EXPECT_EQ(next(hub), "0:of a");
+    ASSERT_TRUE(send_text(a, first, "of a"));
+    EXPECT_EQ(next_text(hub), "0:of a");
     EXPECT_EQ(hub.lane(first).address(), a.local_address());
-    ASSERT_TRUE(send(b, first, "of b"));
-    EXPECT_EQ(next(hub), "0:of b");
-    ASSERT_TRUE(send(hub, first, "answer"));
-    EXPECT_EQ(next(b), "0:answer");
+    ASSERT_TRUE(send_text(b, first, "of b"));
+    EXPECT_EQ(next_text(hub), "0:of b");
+    ASSERT_TRUE(send_text(hub, first, "answer"));
+    EXPECT_EQ(next_text(b), "0:answer");
 
     hub.settle(first);
-    ASSERT_TRUE(send(a, first, "of a"));
-    ASSERT_TRUE(send(b, first, "of b"));
-    EXPECT_EQ(next(hub), "0:of b");
+    ASSERT_TRUE(send_text(a, first, "of a"));
+    ASSERT_TRUE(send_text(b, first, "of b"));
+    EXPECT_EQ(next_text(hub), "0:of b");
     EXPECT_EQ(hub.counters().unknown_source, 1U);
 
     hub.unsettle(first);
-    ASSERT_TRUE(send(hub, first, "still there?"));
-    EXPECT_EQ(next(b), "0:still there?");
-    ASSERT_TRUE(send(a, first, "of a"));
-    EXPECT_EQ(next(hub), "0:of a");
+    ASSERT_TRUE(send_text(hub, first, "still there?"));
+    EXPECT_EQ(next_text(b), "0:still there?");
+    ASSERT_TRUE(send_text(a, first, "of a"));
+    EXPECT_EQ(next_text(hub), "0:of a");
     EXPECT_EQ(hub.lane(first).address(), a.local_address());
 }
 
 TEST(UdpWire, OpenPlacesFillInTheOrderOfTheirNumbers) {
-    UdpWire hub = open({.peers = {Address{}, Address{}}});
-    UdpWire a = open({.peers = {hub.local_address()}});
-    UdpWire b = open({.peers = {hub.local_address()}});
-    UdpWire c = open({.peers = {hub.local_address()}});
-    ASSERT_TRUE(send(a, first, "a"));
-    ASSERT_TRUE(send(b, first, "b"));
-    ASSERT_TRUE(send(a, first, "a"));
-    EXPECT_EQ(next(hub), "0:a");
-    EXPECT_EQ(next(hub), "1:b");
-    EXPECT_EQ(next(hub), "0:a");
+    UdpWire hub = open_udp({.peers = {Address{}, Address{}}});
+    UdpWire a = open_udp({.peers = {hub.local_address()}});
+    UdpWire b = open_udp({.peers = {hub.local_address()}});
+    UdpWire c = open_udp({.peers = {hub.local_address()}});
+    ASSERT_TRUE(send_text(a, first, "a"));
+    ASSERT_TRUE(send_text(b, first, "b"));
+    ASSERT_TRUE(send_text(a, first, "a"));
+    EXPECT_EQ(next_text(hub), "0:a");
+    EXPECT_EQ(next_text(hub), "1:b");
+    EXPECT_EQ(next_text(hub), "0:a");
     hub.settle(first);
-    ASSERT_TRUE(send(c, first, "c"));
-    EXPECT_EQ(next(hub), "1:c");
+    ASSERT_TRUE(send_text(c, first, "c"));
+    EXPECT_EQ(next_text(hub), "1:c");
 }
 
 TEST(UdpWire, AGivenAddressIsNeitherSettledNorOpened) {
-    UdpWire hub = open({});
-    UdpWire a = open({.peers = {hub.local_address()}});
-    UdpWire stranger = open({.peers = {hub.local_address()}});
+    UdpWire hub = open_udp({});
+    UdpWire a = open_udp({.peers = {hub.local_address()}});
+    UdpWire stranger = open_udp({.peers = {hub.local_address()}});
     ASSERT_TRUE(hub.set_peer(first, a.local_address()));
     hub.settle(first);
     hub.unsettle(first);
-    ASSERT_TRUE(send(stranger, first, "let me in"));
+    ASSERT_TRUE(send_text(stranger, first, "let me in"));
     EXPECT_EQ(next_now(hub), "nothing");
     EXPECT_EQ(hub.counters().unknown_source, 1U);
 }
 
 TEST(UdpWire, AnAddressGivenToAPeerLeavesTheOpenPlaceThatHadIt) {
-    UdpWire hub = open({.peers = {Address{}}});
-    UdpWire a = open({.peers = {hub.local_address()}});
-    UdpWire b = open({.peers = {hub.local_address()}});
-    ASSERT_TRUE(send(a, first, "a"));
-    EXPECT_EQ(next(hub), "0:a");
+    UdpWire hub = open_udp({.peers = {Address{}}});
+    UdpWire a = open_udp({.peers = {hub.local_address()}});
+    UdpWire b = open_udp({.peers = {hub.local_address()}});
+    ASSERT_TRUE(send_text(a, first, "a"));
+    EXPECT_EQ(next_text(hub), "0:a");
     hub.settle(first);
     ASSERT_TRUE(hub.set_peer(second, a.local_address()));
     EXPECT_EQ(hub.lane(first).claim(), nullptr);
-    ASSERT_TRUE(send(a, first, "a"));
-    EXPECT_EQ(next(hub), "1:a");
-    ASSERT_TRUE(send(b, first, "b"));
-    EXPECT_EQ(next(hub), "0:b");
+    ASSERT_TRUE(send_text(a, first, "a"));
+    EXPECT_EQ(next_text(hub), "1:a");
+    ASSERT_TRUE(send_text(b, first, "b"));
+    EXPECT_EQ(next_text(hub), "0:b");
 
     const auto taken = hub.set_peer(first, a.local_address());
     ASSERT_FALSE(taken);
@@ -261,42 +261,42 @@ TEST(UdpWire, AnAddressGivenToAPeerLeavesTheOpenPlaceThatHadIt) {
 }
 
 TEST(UdpWire, AMovedPeerIsKnownByItsNewAddressOnly) {
-    UdpWire hub = open({});
-    UdpWire before = open({.peers = {hub.local_address()}});
-    UdpWire after = open({.peers = {hub.local_address()}});
+    UdpWire hub = open_udp({});
+    UdpWire before = open_udp({.peers = {hub.local_address()}});
+    UdpWire after = open_udp({.peers = {hub.local_address()}});
     ASSERT_TRUE(hub.set_peer(first, before.local_address()));
-    ASSERT_TRUE(send(before, first, "before"));
-    EXPECT_EQ(next(hub), "0:before");
+    ASSERT_TRUE(send_text(before, first, "before"));
+    EXPECT_EQ(next_text(hub), "0:before");
     ASSERT_TRUE(hub.set_peer(first, after.local_address()));
-    ASSERT_TRUE(send(before, first, "before"));
-    ASSERT_TRUE(send(after, first, "after"));
-    EXPECT_EQ(next(hub), "0:after");
+    ASSERT_TRUE(send_text(before, first, "before"));
+    ASSERT_TRUE(send_text(after, first, "after"));
+    EXPECT_EQ(next_text(hub), "0:after");
     EXPECT_EQ(hub.counters().unknown_source, 1U);
 }
 
 TEST(UdpWire, CarriesFrameMaxAndDropsWhatIsLonger) {
-    UdpWire hub = open({.peers = {Address{}}, .frame_max = 100});
-    UdpWire a = open({.peers = {hub.local_address()}, .frame_max = 200});
-    ASSERT_TRUE(send(a, first, std::string(101, 'x')));
-    ASSERT_TRUE(send(a, first, std::string(100, 'y')));
-    EXPECT_EQ(next(hub), "0:" + std::string(100, 'y'));
+    UdpWire hub = open_udp({.peers = {Address{}}, .frame_max = 100});
+    UdpWire a = open_udp({.peers = {hub.local_address()}, .frame_max = 200});
+    ASSERT_TRUE(send_text(a, first, std::string(101, 'x')));
+    ASSERT_TRUE(send_text(a, first, std::string(100, 'y')));
+    EXPECT_EQ(next_text(hub), "0:" + std::string(100, 'y'));
     EXPECT_EQ(hub.counters().too_long, 1U);
     EXPECT_EQ(hub.counters().frames_received, 1U);
 }
 
 TEST(UdpWire, CarriesTheLongestDatagramOverLoopback) {
-    UdpWire hub = open({.peers = {Address{}}, .frame_max = UdpWire::frame_limit, .batch = 2});
+    UdpWire hub = open_udp({.peers = {Address{}}, .frame_max = UdpWire::frame_limit, .batch = 2});
     UdpWire a =
-        open({.peers = {hub.local_address()}, .frame_max = UdpWire::frame_limit, .batch = 2});
+        open_udp({.peers = {hub.local_address()}, .frame_max = UdpWire::frame_limit, .batch = 2});
     const std::string longest(UdpWire::frame_limit, 'z');
-    ASSERT_TRUE(send(a, first, longest));
-    EXPECT_TRUE(next(hub) == "0:" + longest);
+    ASSERT_TRUE(send_text(a, first, longest));
+    EXPECT_TRUE(next_text(hub) == "0:" + longest);
     EXPECT_EQ(a.counters().send_failed, 0U);
 }
 
 TEST(UdpWire, GathersEveryPieceOfAFrame) {
-    UdpWire hub = open({.peers = {Address{}}});
-    UdpWire a = open({.peers = {hub.local_address()}});
+    UdpWire hub = open_udp({.peers = {Address{}}});
+    UdpWire a = open_udp({.peers = {hub.local_address()}});
     const std::string payload = "payload";
     TxFrame* frame = a.lane(first).claim();
     ASSERT_NE(frame, nullptr);
@@ -306,22 +306,22 @@ TEST(UdpWire, GathersEveryPieceOfAFrame) {
     frame->mark_resent();
     a.lane(first).commit();
     a.flush(now);
-    EXPECT_EQ(next(hub), std::string("0:<\0payload>", 12));
+    EXPECT_EQ(next_text(hub), std::string("0:<\0payload>", 12));
     EXPECT_EQ(a.counters().frames_resent, 1U);
 }
 
 TEST(UdpWire, CountsWhatTheKernelDroppedBeforeReceipt) {
-    UdpWire hub = open({.peers = {Address{}}, .receive_buffer = 4096});
-    UdpWire a = open({.peers = {hub.local_address()}});
+    UdpWire hub = open_udp({.peers = {Address{}}, .receive_buffer = 4096});
+    UdpWire a = open_udp({.peers = {hub.local_address()}});
     const std::string text(1000, 'x');
     std::uint64_t sent = 0;
-    for (; sent < 100; ++sent) ASSERT_TRUE(send(a, first, text));
+    for (; sent < 100; ++sent) ASSERT_TRUE(send_text(a, first, text));
     std::uint64_t received = 0;
     while (received < sent && next_now(hub) != "nothing") ++received;
     ASSERT_LT(received, sent);
     // The count comes with a frame that was queued after the drop, and again with each later frame.
     for (int i = 0; i < 2; ++i) {
-        ASSERT_TRUE(send(a, first, text));
+        ASSERT_TRUE(send_text(a, first, text));
         std::optional<RxFrame> frame;
         for (int looks = 0; looks < 1000 && !frame; ++looks) frame = hub.receive(now);
         ASSERT_TRUE(frame);
@@ -331,15 +331,15 @@ TEST(UdpWire, CountsWhatTheKernelDroppedBeforeReceipt) {
 }
 
 TEST(UdpWire, AFrameTheKernelRefusesStopsNoOther) {
-    UdpWire hub = open({.peers = {Address{}}});
+    UdpWire hub = open_udp({.peers = {Address{}}});
     // Broadcasting needs a permission for which this socket never asked.
-    UdpWire a = open({.peers = {hub.local_address(), *Address::parse("255.255.255.255:9")}});
+    UdpWire a = open_udp({.peers = {hub.local_address(), *Address::parse("255.255.255.255:9")}});
     ASSERT_TRUE(commit(a, first, "one"));
     ASSERT_TRUE(commit(a, second, "lost"));
     ASSERT_TRUE(commit(a, first, "two"));
     a.flush(now);
-    EXPECT_EQ(next(hub), "0:one");
-    EXPECT_EQ(next(hub), "0:two");
+    EXPECT_EQ(next_text(hub), "0:one");
+    EXPECT_EQ(next_text(hub), "0:two");
     EXPECT_EQ(a.counters().send_failed, 1U);
     EXPECT_EQ(a.counters().send_errors.to_string(), "Permission denied (1 packet)");
     EXPECT_EQ(a.counters().frames_sent, 2U);
@@ -348,32 +348,32 @@ TEST(UdpWire, AFrameTheKernelRefusesStopsNoOther) {
 TEST(UdpWire, AReportThatNobodyListenedLosesNoLaterFrame) {
     Address closed;
     {
-        const UdpWire gone = open({});
+        const UdpWire gone = open_udp({});
         closed = gone.local_address();
     }
-    UdpWire hub = open({.peers = {Address{}}});
-    UdpWire a = open({.peers = {hub.local_address(), closed}});
+    UdpWire hub = open_udp({.peers = {Address{}}});
+    UdpWire a = open_udp({.peers = {hub.local_address(), closed}});
     const int on = 1;
     ASSERT_EQ(::setsockopt(a.wait_handle(), IPPROTO_IP, IP_RECVERR, &on, sizeof on), 0);
-    ASSERT_TRUE(send(a, second, "anybody?"));
-    ASSERT_TRUE(send(a, first, "one"));
-    EXPECT_EQ(next(hub), "0:one");
+    ASSERT_TRUE(send_text(a, second, "anybody?"));
+    ASSERT_TRUE(send_text(a, first, "one"));
+    EXPECT_EQ(next_text(hub), "0:one");
     EXPECT_EQ(a.counters().send_refused, 1U);
     EXPECT_EQ(a.counters().send_failed, 0U);
 
-    ASSERT_TRUE(send(a, second, "anybody?"));
+    ASSERT_TRUE(send_text(a, second, "anybody?"));
     EXPECT_EQ(next_now(a), "nothing");
     EXPECT_EQ(a.counters().receive_failed, 0U);
 }
 
 TEST(UdpWire, SaysWhichAddressIsBusyAndWhy) {
-    const UdpWire holder = open({});
+    const UdpWire holder = open_udp({});
     EXPECT_EQ(error_of({.local = holder.local_address()}),
               "cannot bind " + holder.local_address().to_string() + ": Address already in use");
 }
 
 TEST(UdpWire, AWireThatIsAbandonedKeepsNoPort) {
-    UdpWire wire = open({});
+    UdpWire wire = open_udp({});
     const Address address = wire.local_address();
     wire.abandon();
     EXPECT_EQ(error_of({.local = address}), "none");
@@ -395,32 +395,32 @@ TEST(UdpWire, RefusesAConfigThatCannotWork) {
 }
 
 TEST(UdpWire, LanesStayWhereTheyAreWhenPeersComeAndTheWireMoves) {
-    UdpWire hub = open({.peers = {Address{}}});
-    UdpWire a = open({.peers = {hub.local_address()}});
+    UdpWire hub = open_udp({.peers = {Address{}}});
+    UdpWire a = open_udp({.peers = {hub.local_address()}});
     UdpLane& lane = a.lane(first);
     for (std::uint16_t i = 1; i < 300; ++i) ASSERT_TRUE(a.set_peer(PeerId{i}, Address{}));
     UdpWire moved = std::move(a);
     EXPECT_EQ(&moved.lane(first), &lane);
-    ASSERT_TRUE(send(moved, first, "one"));
-    EXPECT_EQ(next(hub), "0:one");
+    ASSERT_TRUE(send_text(moved, first, "one"));
+    EXPECT_EQ(next_text(hub), "0:one");
 }
 
 TEST(UdpWire, SaysDoNotSleepWhileItsBatchHoldsAFrame) {
-    UdpWire hub = open({.peers = {Address{}}});
-    UdpWire a = open({.peers = {hub.local_address()}});
+    UdpWire hub = open_udp({.peers = {Address{}}});
+    UdpWire a = open_udp({.peers = {hub.local_address()}});
     ASSERT_TRUE(commit(a, first, "one"));
     ASSERT_TRUE(commit(a, first, "two"));
     a.flush(now);
     EXPECT_TRUE(hub.prepare_to_sleep());  // the handle shows them
-    EXPECT_EQ(next(hub), "0:one");
+    EXPECT_EQ(next_text(hub), "0:one");
     EXPECT_FALSE(hub.prepare_to_sleep());
-    EXPECT_EQ(next(hub), "0:two");
+    EXPECT_EQ(next_text(hub), "0:two");
     EXPECT_TRUE(hub.prepare_to_sleep());
 }
 
 TEST(UdpWire, CarriesManyFramesThroughManyBatches) {
-    UdpWire hub = open({.peers = {Address{}}, .batch = 8});
-    UdpWire a = open({.peers = {hub.local_address()}, .batch = 8});
+    UdpWire hub = open_udp({.peers = {Address{}}, .batch = 8});
+    UdpWire a = open_udp({.peers = {hub.local_address()}, .batch = 8});
     std::deque<std::string> texts;  // must stay valid until the flush
     std::size_t received = 0;
     for (int turn = 0; turn < 50; ++turn) {
@@ -434,7 +434,7 @@ TEST(UdpWire, CarriesManyFramesThroughManyBatches) {
         }
         a.flush(now);
         while (received < texts.size()) {
-            ASSERT_EQ(next(hub), "0:frame " + std::to_string(received));
+            ASSERT_EQ(next_text(hub), "0:frame " + std::to_string(received));
             ++received;
         }
     }
@@ -442,4 +442,4 @@ TEST(UdpWire, CarriesManyFramesThroughManyBatches) {
 }
 
 }  // namespace
-}  // namespace wireproof
+}  // namespace wireproof::test

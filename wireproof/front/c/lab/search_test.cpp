@@ -11,7 +11,7 @@
 
 namespace {
 
-struct Free {
+struct FreeSearch {
     void operator()(wireproof_search* search) const { wireproof_search_free(search); }
     void operator()(char* text) const { wireproof_text_free(text); }
 };
@@ -34,7 +34,7 @@ struct Search {
 
     wireproof_search_settings settings{};
     wireproof_search_findings findings{};
-    std::unique_ptr<wireproof_search, Free> search;
+    std::unique_ptr<wireproof_search, FreeSearch> search;
     std::array<char, 256> why{};
 };
 
@@ -149,8 +149,8 @@ TEST(CWorld, IsThatOfTheFunction) {
         wireproof_world_run("rc", 5, "off", &findings, &what, &violation, why.data(), why.size()),
         WIREPROOF_OK)
         << why.data();
-    const std::unique_ptr<char, Free> kind(what);
-    const std::unique_ptr<char, Free> broken(violation);
+    const std::unique_ptr<char, FreeSearch> kind(what);
+    const std::unique_ptr<char, FreeSearch> broken(violation);
     const auto same =
         *wireproof::lab::run_world({.protocol = "rc", .seed = 5, .congestion = "off"});
     EXPECT_EQ(kind.get(), same.what);

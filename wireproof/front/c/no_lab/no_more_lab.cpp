@@ -6,7 +6,7 @@ using namespace wireproof::c;
 
 namespace {
 
-wireproof_status not_built(char* why, std::size_t why_bytes) {
+wireproof_status is_not_built(char* why, std::size_t why_bytes) {
     return Why(why, why_bytes)
         .fail(WIREPROOF_NOT_BUILT, "the library was built without the laboratory");
 }
@@ -16,7 +16,7 @@ wireproof_status not_built(char* why, std::size_t why_bytes) {
 wireproof_status wireproof_sweep_read(const char* /*toml*/, size_t /*length*/,
                                       wireproof_sweep** sweep, char* why, size_t why_bytes) {
     if (sweep != nullptr) *sweep = nullptr;
-    return not_built(why, why_bytes);
+    return is_not_built(why, why_bytes);
 }
 
 const char* wireproof_sweep_name(const wireproof_sweep* /*sweep*/) {
@@ -45,25 +45,25 @@ wireproof_status wireproof_sweep_set_seed(wireproof_sweep* /*sweep*/, uint64_t /
 
 wireproof_status wireproof_sweep_set_packets(wireproof_sweep* /*sweep*/, uint64_t /*packets*/,
                                              char* why, size_t why_bytes) {
-    return not_built(why, why_bytes);
+    return is_not_built(why, why_bytes);
 }
 
 wireproof_status wireproof_sweep_set_relative_error(wireproof_sweep* /*sweep*/,
                                                     double /*relative_error*/, char* why,
                                                     size_t why_bytes) {
-    return not_built(why, why_bytes);
+    return is_not_built(why, why_bytes);
 }
 
 wireproof_status wireproof_sweep_set_loss_trace(wireproof_sweep* /*sweep*/, const char* /*text*/,
                                                 size_t /*length*/, char* why, size_t why_bytes) {
-    return not_built(why, why_bytes);
+    return is_not_built(why, why_bytes);
 }
 
 wireproof_status wireproof_sweep_run(const wireproof_sweep* /*sweep*/, size_t /*point*/,
                                      uint32_t /*jump*/, wireproof_progress /*progress*/,
                                      void* /*user*/, char** json, char* why, size_t why_bytes) {
     if (json != nullptr) *json = nullptr;
-    return not_built(why, why_bytes);
+    return is_not_built(why, why_bytes);
 }
 
 void wireproof_sweep_free(wireproof_sweep* /*sweep*/) {}
@@ -78,7 +78,7 @@ wireproof_status wireproof_search_run(const wireproof_search_settings* /*setting
                                       wireproof_progress /*progress*/, void* /*user*/,
                                       wireproof_search** search, char* why, size_t why_bytes) {
     if (search != nullptr) *search = nullptr;
-    return not_built(why, why_bytes);
+    return is_not_built(why, why_bytes);
 }
 
 wireproof_status wireproof_search_get(const wireproof_search* /*search*/,
@@ -94,5 +94,5 @@ wireproof_status wireproof_world_run(const char* /*protocol*/, uint64_t /*seed*/
                                      char** violation, char* why, size_t why_bytes) {
     if (what != nullptr) *what = nullptr;
     if (violation != nullptr) *violation = nullptr;
-    return not_built(why, why_bytes);
+    return is_not_built(why, why_bytes);
 }

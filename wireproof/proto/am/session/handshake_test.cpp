@@ -8,7 +8,7 @@
 namespace wireproof::am::test {
 namespace {
 
-using enum Handshake::Outcome;
+using Outcome = Handshake::Outcome;
 
 Config node(std::uint16_t number, std::uint64_t life = 1) {
     Config config = meeting(sp2());
@@ -25,9 +25,9 @@ Handshake::Outcome pass(Handshake& from, Handshake& to) {
 }
 
 void establish(Handshake& a, Handshake& b) {
-    ASSERT_EQ(pass(a, b), noted);
-    ASSERT_EQ(pass(b, a), established);
-    ASSERT_EQ(pass(a, b), established);
+    ASSERT_EQ(pass(a, b), Outcome::noted);
+    ASSERT_EQ(pass(b, a), Outcome::established);
+    ASSERT_EQ(pass(a, b), Outcome::established);
     ASSERT_EQ(a.cookie(), b.cookie());
 }
 
@@ -52,19 +52,19 @@ TEST(AmHandshake, AnotherLifeIsAnsweredWithAFreshNonce) {
     Handshake a(node(0));
     Handshake b(node(1));
     const auto first = a.take_hello();
-    ASSERT_EQ(b.on_hello(first.body, first.wants_answer), noted);
-    ASSERT_EQ(pass(b, a), established);
-    ASSERT_EQ(pass(a, b), established);
+    ASSERT_EQ(b.on_hello(first.body, first.wants_answer), Outcome::noted);
+    ASSERT_EQ(pass(b, a), Outcome::established);
+    ASSERT_EQ(pass(a, b), Outcome::established);
     const std::uint64_t cookie = a.cookie();
     Handshake other(node(1, 99));
-    ASSERT_EQ(pass(other, a), noted);
+    ASSERT_EQ(pass(other, a), Outcome::noted);
     EXPECT_EQ(a.cookie(), cookie);
     const auto answer = a.take_hello();
     EXPECT_NE(answer.body.nonce, first.body.nonce);
     EXPECT_TRUE(answer.wants_answer);
-    EXPECT_EQ(other.on_hello(answer.body, true), established);
+    EXPECT_EQ(other.on_hello(answer.body, true), Outcome::established);
     EXPECT_EQ(a.cookie(), cookie);  // still
-    EXPECT_EQ(pass(other, a), established);
+    EXPECT_EQ(pass(other, a), Outcome::established);
     EXPECT_EQ(a.cookie(), other.cookie());
     EXPECT_NE(a.cookie(), cookie);
 }
@@ -80,21 +80,21 @@ TEST(AmHandshake, OnlyTheEchoOfTheFreshNonceReplacesASession) {
         return a.take_hello().body.nonce;
     }();
     for (const std::uint64_t echo : {std::uint64_t{1}, own ^ 1, cookie}) {
-        EXPECT_EQ(a.on_hello({0, 777, echo, node(0).terms()}, true), foreign);
+        EXPECT_EQ(a.on_hello({0, 777, echo, node(0).terms()}, true), Outcome::foreign);
     }
-    EXPECT_EQ(a.on_hello({0, 778, own, node(0).terms()}, true), foreign);  // drawn for 777
+    EXPECT_EQ(a.on_hello({0, 778, own, node(0).terms()}, true), Outcome::foreign);  // drawn for 777
     EXPECT_EQ(a.cookie(), cookie);
-    EXPECT_EQ(a.on_hello({0, 777, own, node(0).terms()}, true), established);
+    EXPECT_EQ(a.on_hello({0, 777, own, node(0).terms()}, true), Outcome::established);
     EXPECT_NE(a.cookie(), cookie);
 }
 
 TEST(AmHandshake, IgnoresOtherJobsOtherTermsAndNoNonce) {
     Handshake a(node(0));
     const std::uint64_t terms = node(0).terms();
-    EXPECT_EQ(a.on_hello({1, 5, 0, terms}, true), foreign);
-    EXPECT_EQ(a.on_hello({0, 0, 0, terms}, true), foreign);
-    EXPECT_EQ(a.on_hello({0, 5, 6, terms}, true), foreign);  // an echo of an unknown nonce
-    EXPECT_EQ(a.on_hello({0, 5, 0, terms + 1}, true), mismatched);
+    EXPECT_EQ(a.on_hello({1, 5, 0, terms}, true), Outcome::foreign);
+    EXPECT_EQ(a.on_hello({0, 0, 0, terms}, true), Outcome::foreign);
+    EXPECT_EQ(a.on_hello({0, 5, 6, terms}, true), Outcome::foreign);  // an echo of an unknown nonce
+    EXPECT_EQ(a.on_hello({0, 5, 0, terms + 1}, true), Outcome::mismatched);
     EXPECT_FALSE(a.answer_due());
     EXPECT_FALSE(a.established());
 }
@@ -102,16 +102,16 @@ TEST(AmHandshake, IgnoresOtherJobsOtherTermsAndNoNonce) {
 TEST(AmHandshake, ARepeatedHelloOfTheSessionIsAnsweredWhenItAsksForIt) {
     Handshake a(node(0));
     Handshake b(node(1));
-    ASSERT_EQ(pass(a, b), noted);
+    ASSERT_EQ(pass(a, b), Outcome::noted);
     const auto hello = b.take_hello();
-    ASSERT_EQ(a.on_hello(hello.body, hello.wants_answer), established);
+    ASSERT_EQ(a.on_hello(hello.body, hello.wants_answer), Outcome::established);
     a.take_hello();  // lost
     EXPECT_FALSE(a.answer_due());
-    EXPECT_EQ(a.on_hello(hello.body, true), noted);
+    EXPECT_EQ(a.on_hello(hello.body, true), Outcome::noted);
     ASSERT_TRUE(a.answer_due());
-    EXPECT_EQ(pass(a, b), established);
+    EXPECT_EQ(pass(a, b), Outcome::established);
     EXPECT_EQ(a.cookie(), b.cookie());
-    EXPECT_EQ(a.on_hello(hello.body, false), noted);
+    EXPECT_EQ(a.on_hello(hello.body, false), Outcome::noted);
     EXPECT_FALSE(a.answer_due());
 }
 
@@ -120,24 +120,24 @@ TEST(AmHandshake, ARepeatedHelloOfTheSessionIsAnsweredWhenItAsksForIt) {
 TEST(AmHandshake, AHelloOfTheSessionWithAnEchoOfAnotherNonceIsForeign) {
     Handshake a(node(0));
     Handshake b(node(1));
-    ASSERT_EQ(pass(a, b), noted);
+    ASSERT_EQ(pass(a, b), Outcome::noted);
     const auto hello = b.take_hello();
-    ASSERT_EQ(a.on_hello(hello.body, hello.wants_answer), established);
-    ASSERT_EQ(pass(a, b), established);
+    ASSERT_EQ(a.on_hello(hello.body, hello.wants_answer), Outcome::established);
+    ASSERT_EQ(pass(a, b), Outcome::established);
     const std::uint64_t cookie = a.cookie();
     const std::uint64_t own = hello.body.echo;
     const std::uint64_t peer = hello.body.nonce;
     const std::uint64_t terms = node(0).terms();
     for (const std::uint64_t echo : {std::uint64_t{1}, own ^ 1, peer, cookie}) {
         for (const bool wants_answer : {false, true}) {
-            EXPECT_EQ(a.on_hello({0, peer, echo, terms}, wants_answer), foreign);
+            EXPECT_EQ(a.on_hello({0, peer, echo, terms}, wants_answer), Outcome::foreign);
             EXPECT_FALSE(a.answer_due());
         }
     }
     for (const std::uint64_t echo : {std::uint64_t{0}, own}) {
-        EXPECT_EQ(a.on_hello({0, peer, echo, terms}, false), noted);
+        EXPECT_EQ(a.on_hello({0, peer, echo, terms}, false), Outcome::noted);
         EXPECT_FALSE(a.answer_due());
-        EXPECT_EQ(a.on_hello({0, peer, echo, terms}, true), noted);
+        EXPECT_EQ(a.on_hello({0, peer, echo, terms}, true), Outcome::noted);
         ASSERT_TRUE(a.answer_due());
         EXPECT_EQ(a.take_hello().body.echo, peer);
     }
@@ -151,22 +151,22 @@ TEST(AmHandshake, BesideASessionTwoMayBeFormedAndEachOnlyByItsOwnNonces) {
     establish(a, b);
     const std::uint64_t terms = node(0).terms();
     const auto fresh_for = [&](std::uint64_t nonce) {
-        EXPECT_EQ(a.on_hello({0, nonce, 0, terms}, true), noted);
+        EXPECT_EQ(a.on_hello({0, nonce, 0, terms}, true), Outcome::noted);
         return a.take_hello().body.nonce;
     };
     const std::uint64_t first = fresh_for(701);
     const std::uint64_t second = fresh_for(702);
     EXPECT_NE(first, second);
     EXPECT_EQ(fresh_for(701), first);  // as before
-    EXPECT_EQ(a.on_hello({0, 701, second, terms}, true), foreign);
-    EXPECT_EQ(a.on_hello({0, 702, first, terms}, true), foreign);
+    EXPECT_EQ(a.on_hello({0, 701, second, terms}, true), Outcome::foreign);
+    EXPECT_EQ(a.on_hello({0, 702, first, terms}, true), Outcome::foreign);
     const std::uint64_t third = fresh_for(703);  // replaces the candidate heard least recently
-    EXPECT_EQ(a.on_hello({0, 702, second, terms}, true), foreign);
+    EXPECT_EQ(a.on_hello({0, 702, second, terms}, true), Outcome::foreign);
     EXPECT_FALSE(a.answer_due());
     const std::uint64_t cookie = a.cookie();
-    EXPECT_EQ(a.on_hello({0, 701, first, terms}, false), established);
+    EXPECT_EQ(a.on_hello({0, 701, first, terms}, false), Outcome::established);
     EXPECT_NE(a.cookie(), cookie);
-    EXPECT_EQ(a.on_hello({0, 703, third, terms}, true), foreign);  // this one is gone, too
+    EXPECT_EQ(a.on_hello({0, 703, third, terms}, true), Outcome::foreign);  // this one is gone, too
 }
 
 // AM-49: a candidate beside a session stays after its end, because the peer may have begun it
@@ -176,8 +176,8 @@ TEST(AmHandshake, WhatIsBeingFormedBesideASessionOutlivesIt) {
     Handshake b(node(1));
     establish(a, b);
     Handshake next(node(1, 99));
-    ASSERT_EQ(pass(next, a), noted);
-    ASSERT_EQ(pass(a, next), established);
+    ASSERT_EQ(pass(next, a), Outcome::noted);
+    ASSERT_EQ(pass(a, next), Outcome::established);
     a.end({.why = SessionEnded::Why::silent});
     EXPECT_FALSE(a.established());
     EXPECT_TRUE(a.completes(next.cookie()));
@@ -188,9 +188,9 @@ TEST(AmHandshake, WhatIsBeingFormedBesideASessionOutlivesIt) {
 TEST(AmHandshake, AnAttemptThatWasGivenUpIsOver) {
     Handshake a(node(0));
     Handshake b(node(1));
-    ASSERT_EQ(pass(a, b), noted);
+    ASSERT_EQ(pass(a, b), Outcome::noted);
     a.end({.why = SessionEnded::Why::silent});
-    EXPECT_EQ(pass(b, a), foreign);
+    EXPECT_EQ(pass(b, a), Outcome::foreign);
     EXPECT_FALSE(a.answer_due());
     establish(a, b);
 }
@@ -199,7 +199,7 @@ TEST(AmHandshake, AnAttemptThatWasGivenUpIsOver) {
 TEST(AmHandshake, ALateHelloKeepsNobodyFromMeeting) {
     Handshake a(node(0));
     Handshake b(node(1));
-    ASSERT_EQ(a.on_hello({0, 777, 0, node(0).terms()}, true), noted);
+    ASSERT_EQ(a.on_hello({0, 777, 0, node(0).terms()}, true), Outcome::noted);
     EXPECT_EQ(a.take_hello().body.echo, 777U);  // the answer, lost
     establish(a, b);
 }
@@ -232,7 +232,7 @@ TEST(AmHandshake, DisownsWhatItDoesNotKnow) {
     other.on_unknown_session(now + Duration::milliseconds(1'000), cookie);
     EXPECT_TRUE(other.disowns());
     // A HELLO says more than an UNKNOWN.
-    EXPECT_EQ(pass(a, other), noted);
+    EXPECT_EQ(pass(a, other), Outcome::noted);
     EXPECT_FALSE(other.disowns());
     EXPECT_TRUE(other.answer_due());
 }
@@ -240,8 +240,8 @@ TEST(AmHandshake, DisownsWhatItDoesNotKnow) {
 TEST(AmHandshake, APeerThatKnowsTheCookieHasEchoed) {
     Handshake a(node(0));
     Handshake b(node(1));
-    ASSERT_EQ(pass(a, b), noted);
-    ASSERT_EQ(pass(b, a), established);
+    ASSERT_EQ(pass(a, b), Outcome::noted);
+    ASSERT_EQ(pass(b, a), Outcome::established);
     EXPECT_FALSE(b.completes(a.cookie() ^ 1));
     EXPECT_FALSE(b.completes(0));
     EXPECT_TRUE(b.completes(a.cookie()));
@@ -257,9 +257,9 @@ TEST(AmHandshake, AfterTheEndTheNonceIsFresh) {
     a.end({.why = SessionEnded::Why::silent});
     EXPECT_FALSE(a.established());
     EXPECT_FALSE(a.completes(cookie));
-    ASSERT_EQ(pass(a, b), noted);
-    ASSERT_EQ(pass(b, a), established);
-    ASSERT_EQ(pass(a, b), established);
+    ASSERT_EQ(pass(a, b), Outcome::noted);
+    ASSERT_EQ(pass(b, a), Outcome::established);
+    ASSERT_EQ(pass(a, b), Outcome::established);
     EXPECT_EQ(a.cookie(), b.cookie());
     EXPECT_NE(a.cookie(), cookie);
 }
@@ -270,7 +270,7 @@ TEST(AmHandshake, ALaunchersSessionIsTheOnlyOne) {
     Handshake a(config);
     EXPECT_TRUE(a.established());
     EXPECT_FALSE(a.can_meet());
-    EXPECT_EQ(a.on_hello({0, 5, 0, config.terms()}, true), foreign);
+    EXPECT_EQ(a.on_hello({0, 5, 0, config.terms()}, true), Outcome::foreign);
     a.end({.why = SessionEnded::Why::silent});
     EXPECT_FALSE(a.established());
 }
