@@ -7,7 +7,7 @@ import subprocess
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WHY_SKIPPED = "no Chromium on this machine (Debian: apt-get install chromium)"
-PATIENCE = 200
+PATIENCE = 300  # seconds; it only catches a browser that hangs
 
 
 class Browser:

@@ -2,7 +2,6 @@
 interface, and leaves no process and no file behind."""
 import json
 import os
-import resource
 import shutil
 import signal
 import socket
@@ -15,8 +14,7 @@ import jsonschema
 
 WIREPROOF = os.environ.get("WIREPROOF", "wireproof")
 SCHEMAS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "schemas")
-# Seconds; much longer than any run, because the machine may have other work.
-PATIENCE = 200
+PATIENCE = 300  # seconds; it only catches a run that hangs
 
 
 class Ended:
@@ -146,12 +144,6 @@ def cpu_seconds(number):
     with open(f"/proc/{number}/stat", encoding="ascii", errors="replace") as stat:
         user, system = stat.read().rsplit(")", 1)[1].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-
-def cpu_seconds_of_ended():
-    """Returns the processor time of all children that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def bytes_written(number):

@@ -8,10 +8,9 @@ import subprocess
 import time
 import unittest
 
-from command import Case
+from command import PATIENCE, Case
 
 DESCRIPTION = os.environ.get("WIREPROOF_DESCRIPTION", "")
-PATIENCE = 60  # seconds
 
 
 def script(shell):

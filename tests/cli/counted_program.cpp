@@ -6,11 +6,13 @@
 //   counted_program quiet           the same with Options::publish_counters = false
 //   counted_program peers N         an Endpoint that has begun to send to N peers that do not exist
 //   counted_program device ADDRESS  a Device with one queue pair
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "wireproof/am.hpp"
@@ -67,9 +69,10 @@ int run_pair(bool publish) {
             sender.poll();
             receiver.poll();
         }
-        // Before a sleep, the values are copied. On a busy machine, a short wait does not sleep.
-        sender.wait({}, std::chrono::milliseconds(50));
-        receiver.wait({}, std::chrono::milliseconds(50));
+        // A poll copies the values if the last copy is 10 ms old.
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        sender.poll();
+        receiver.poll();
         say("sent");
     }
     return 0;

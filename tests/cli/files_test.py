@@ -7,7 +7,7 @@ import stat
 import subprocess
 import unittest
 
-from command import WIREPROOF, Case, bytes_written, child_of, free_port, one_object
+from command import PATIENCE, WIREPROOF, Case, bytes_written, child_of, free_port, one_object
 
 # Two quick points.
 GRID = "packets = 1e3\n[grid]\nber = [1e-6, 1e-5]\n"
@@ -104,7 +104,7 @@ class AFileThatCannotBeWrittenLeavesNothingBehind(Case):
             self.skipTest("no mount namespace for this user")
         done = subprocess.run(
             [*MOUNT, script, "sh", WIREPROOF, "carry", path, "--out", "disk/copy.bin"],
-            cwd=self.folder, capture_output=True, text=True, timeout=150, check=False)
+            cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
         error, *rest = done.stderr.splitlines()
         self.assertIn("cannot write disk/copy.bin: No space left on device", error)
         self.assertEqual(rest, ["code 1", "copy.bin", "old"])
@@ -188,7 +188,7 @@ class AFileHasItsNameOnceItIsWhole(Case):
     def test_a_pipe_gets_the_bytes_in_order(self):
         path = self.file(600_000)
         process = self.start("carry", path, "--out", "/dev/stderr", "--loss", "0.1")
-        out, err = process.communicate(timeout=150)
+        out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0, out)
         with open(path, "rb") as file:
             self.assertTrue(err == file.read())
@@ -268,7 +268,7 @@ class APortThatIsTakenIsToldInOneLine(Case):
 def can_mount():
     try:
         probe = subprocess.run([*MOUNT, "mount -t tmpfs none /mnt"], capture_output=True,
-                               timeout=150, check=False)
+                               timeout=PATIENCE, check=False)
     except OSError:
         return False
     return probe.returncode == 0

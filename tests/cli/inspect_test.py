@@ -11,7 +11,7 @@ import unittest
 
 from captures import (Inspection, answer, at_once, capture, case, frame, pcap, pcapng, records, send,
                       super_packet)
-from command import WIREPROOF, one_object
+from command import PATIENCE, WIREPROOF, one_object
 
 PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "inspect.md")
 KINDS = ("gap", "nak", "rnr", "retry", "duplicate", "abandoned", "lost")
@@ -189,7 +189,7 @@ class EveryKindOfLinkIsReadOrNamed(Inspection):
 class ACaptureComesFromAnywhere(Inspection):
     def read_from(self, data, *arguments):
         ended = subprocess.run([WIREPROOF, "inspect", *arguments, "-"], input=data,
-                               capture_output=True, timeout=60, check=False)
+                               capture_output=True, timeout=PATIENCE, check=False)
         return ended.returncode, ended.stdout.decode(), ended.stderr.decode()
 
     def setUp(self):
@@ -216,7 +216,7 @@ class ACaptureComesFromAnywhere(Inspection):
         writer = threading.Thread(target=write, daemon=True)
         writer.start()
         ended = self.run_command("inspect", path)
-        writer.join(30)
+        writer.join(PATIENCE)
         self.assertEqual((ended.code, ended.out, ended.err), (0, self.expected, ""))
 
     def test_gzip(self):

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import unittest
 
-from command import Case
+from command import PATIENCE, Case
 
 DESCRIPTION = os.environ.get("WIREPROOF_DESCRIPTION", "")
 PAGES = os.path.join(DESCRIPTION, "man1")
@@ -28,7 +28,7 @@ class ManualCase(Case):
         if not shutil.which("mandoc"):
             self.skipTest("mandoc is not on this machine")
         done = subprocess.run(["mandoc", "-T", "utf8", *options, os.path.join(PAGES, name)],
-                              capture_output=True, text=True, timeout=60, check=True)
+                              capture_output=True, text=True, timeout=PATIENCE, check=True)
         return re.sub(".\b", "", done.stdout)
 
 
@@ -42,7 +42,7 @@ class EachVerbHasAManualPage(ManualCase):
             self.skipTest("mandoc is not on this machine")
         pages = [os.path.join(PAGES, name) for name in sorted(os.listdir(PAGES))]
         done = subprocess.run(["mandoc", "-T", "lint", *pages], capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=PATIENCE, check=False)
         # mandoc looks for the pages that these name in /usr/share/man only, so the test looks itself.
         absent = re.compile(r".*: STYLE: referenced manual not found: Xr (wireproof\S*) 1( \(.*\))?")
         others = [line for line in done.stdout.splitlines() if not absent.fullmatch(line)]

@@ -2,10 +2,12 @@
 import os
 import pty
 import re
+import signal
 import subprocess
+import time
 import unittest
 
-from command import WIREPROOF, Case
+from command import PATIENCE, WIREPROOF, Case
 
 
 class WhatIsPrintedFitsItsReader(Case):
@@ -38,40 +40,48 @@ class WhatIsPrintedFitsItsReader(Case):
         self.assertEqual((ended.code, ended.err), (0, ""))
         self.assertNotRegex(ended.out, "[\r\x1b]")
 
-    def on_a_terminal(self, *arguments):
-        """Returns the standard output, and what the terminal showed."""
+    def on_a_terminal(self, *arguments, wanted, ends=False):
+        """Returns the standard output, and what the terminal showed. Until it shows what is wanted, the command is stopped
+        for a while after each drawing, so it draws again however fast it is. Then it is interrupted, unless it ends."""
         terminal, end = pty.openpty()
         try:
             process = self.start(*arguments, stderr=end)
         finally:
             os.close(end)
         # The test reads while the command runs, because a terminal holds only a few kilobytes.
-        shown = b""
+        shown, found = b"", None
         try:
             while piece := os.read(terminal, 4096):
                 shown += piece
+                if found:
+                    continue
+                found = re.search(wanted, shown.decode(errors="replace"))
+                if not found:
+                    process.send_signal(signal.SIGSTOP)
+                    time.sleep(0.12)  # it draws again after 0.1 s
+                    process.send_signal(signal.SIGCONT)
+                elif not ends:
+                    process.send_signal(signal.SIGINT)
         except OSError:
             pass  # the other end of the terminal is closed
         os.close(terminal)
-        out, _ = process.communicate(timeout=150)
-        self.assertEqual(process.returncode, 0)
+        out, _ = process.communicate(timeout=PATIENCE)
+        self.assertTrue(found, shown)
+        self.assertEqual(process.returncode, 0 if ends else -signal.SIGINT)
         return out, shown.decode()
 
     def test_a_terminal_is_told_the_rate_and_the_time_left(self):
-        # Also on a fast machine this runs long enough to draw a second time.
-        _, shown = self.on_a_terminal("soak", "--seconds", "2", "--seed", "1")
-        self.assertRegex(shown, r"worlds \[=* *\] +\d+ %  [12] s left")
-        _, shown = self.on_a_terminal("search", "pcie", "--both-ways", "--faults", "2")
-        self.assertRegex(shown, r"states: \d+  [\d.]+ [kM]? ?states/s")
+        self.on_a_terminal("soak", "--seconds", "1000", "--seed", "1", wanted=r"worlds \[=* *\] +\d+ %  [\d:]+( s)? left")
+        _, shown = self.on_a_terminal("search", "pcie", "--both-ways", "--in-flight", "3",
+                                      wanted=r"states: \d+  [\d.]+ [kM]? ?states/s")
         for drawn in re.split("[\r\n]", shown):
             self.assertLess(len(drawn.replace("\x1b[K", "")), 80)
-        _, shown = self.on_a_terminal("soak", "--worlds", "500", "--seed", "1")
-        self.assertRegex(shown, r"worlds \[=* *\] +\d+ %  [\d.]+ [kM]? ?worlds/s")
+        self.on_a_terminal("soak", "--worlds", "1000000", "--seed", "1",
+                           wanted=r"worlds \[=* *\] +\d+ %  [\d.]+ [kM]? ?worlds/s")
 
     def test_a_terminal_gets_a_bar_that_goes_away(self):
-        # This runs long enough to draw a second time. Only then there is a rate.
-        out, shown = self.on_a_terminal("carry", self.file(40_000_000), "--loss", "0.2")
-        self.assertRegex(shown, r"carrying \[=* *\] +\d+ %  [\d.]+ [kMG]?B/s")
+        out, shown = self.on_a_terminal("carry", self.file(4_000_000), "--loss", "0.2", ends=True,
+                                        wanted=r"carrying \[=* *\] +\d+ %  [\d.]+ [kMG]?B/s")
         for drawn in re.split("[\r\n]", shown):
             self.assertLess(len(drawn.replace("\x1b[K", "")), 80)
         self.assertTrue(shown.endswith("\r\x1b[K"))
@@ -97,7 +107,7 @@ class WhatIsPrintedFitsItsReader(Case):
                 done = subprocess.run(
                     ["sh", "-c", f'"$@" {closed}', "sh", WIREPROOF, "carry", path, "--out",
                      "copy.bin", "--loss", "0.1"],
-                    cwd=self.folder, capture_output=True, timeout=150, check=False)
+                    cwd=self.folder, capture_output=True, timeout=PATIENCE, check=False)
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.same_bytes(path, self.path("copy.bin"))
 

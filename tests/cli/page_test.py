@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from browser import CHROMIUM, WHY_SKIPPED, Browser
-from command import Case, one_object
+from command import PATIENCE, Case, one_object
 
 GRID = """
 seed = 7
@@ -20,9 +20,31 @@ POINTS = 3 * 8 * 3
 
 
 class PageCase(Case):
-    def grid(self, text=GRID):
+    simulated = {}  # the results of the grid and the page of the paper, which take seconds
+
+    def once(self, name, simulate):
+        """Writes the file as the first test made it."""
+        if name not in self.simulated:
+            simulate()
+            with open(self.path(name), "rb") as file:
+                self.simulated[name] = file.read()
+        with open(self.path(name), "wb") as file:
+            file.write(self.simulated[name])
+
+    def grid(self, text=GRID, simulated=False):
+        """Writes the grid. If it is `simulated`, its results are there already, and a sweep only reads them."""
         with open(self.path("grid.toml"), "w", encoding="utf-8") as file:
             file.write(text)
+        if simulated:
+            self.once("grid.results", lambda: self.run_command("sweep", "grid.toml"))
+
+    def paper(self):
+        """Writes the page of the paper, and returns the object of the same run."""
+        def simulate():
+            self.simulated["paper"] = one_object(self.run_command("sweep", "--paper", "--json", "--html", "page.html"))
+
+        self.once("page.html", simulate)
+        return self.simulated["paper"]
 
     def page(self, *arguments):
         """Runs this sweep and returns the text of its page."""
@@ -42,14 +64,14 @@ class PageCase(Case):
 
 class ASweepIsShownAsAPage(PageCase):
     def test_that_needs_nothing_from_elsewhere(self):
-        self.grid()
+        self.grid(simulated=True)
         page = self.page("grid.toml")
         self.assertEqual(re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=[^>]*>", page), [])
         self.assertEqual(re.findall(r"@import|url\(http", page), [])
         self.expect_no_part_left("grid.toml", "grid.results", "page.html")
 
     def test_with_every_point_in_its_table_as_json_has_it(self):
-        self.grid()
+        self.grid(simulated=True)
         out = one_object(self.run_command("sweep", "grid.toml", "--json", "--html", "page.html"))
         rows = self.rows(self.text())
         self.assertEqual(len(rows), POINTS)
@@ -61,7 +83,7 @@ class ASweepIsShownAsAPage(PageCase):
             self.assertAlmostEqual(float(row[8]) / point["resend_ratio"], 1, 3)
 
     def test_of_merged_and_of_resumed_results_the_same(self):
-        self.grid()
+        self.grid(simulated=True)
         page = self.page("grid.toml")
         self.assertEqual(self.page("grid.toml"), page)
         os.remove(self.path("grid.results"))
@@ -81,14 +103,14 @@ class ASweepIsShownAsAPage(PageCase):
         self.assertIn("<dt>clean back</dt><dd>yes</dd>", page)
 
     def test_with_the_ladder_of_the_point_that_is_named(self):
-        self.grid()
+        self.grid(simulated=True)
         page = self.page("grid.toml", "--ladder-point", "26")
         self.assertIn("<h2>The first failure of point 26, frame by frame</h2>", page)
         self.assertIn("<title>hippi6400-first-failure</title>", page)
         self.assertIn("at a bit error rate of 1e-11 with 256 bytes", page)
 
     def test_with_the_ladder_of_a_point_that_tells(self):
-        self.grid()
+        self.grid(simulated=True)
         # Of the points with at most 5 % bad units, the page shows the one with the most errors.
         self.assertIn("at a bit error rate of 1e-06 with 4096 bytes", self.page("grid.toml"))
         self.assertIn("No point sent a frame in vain", self.page("--ber", "0", "--packets", "100"))
@@ -218,6 +240,20 @@ return {focused, states};
 """
 
 
+FEW_MARKS = """
+const few = [];
+for (let from = -7; from < -6; from += 0.0137) {
+  for (let width = 0.004; width < 3; width *= 1.13) {
+    const ticks = decades(from, from + width, 100);
+    const inside = ticks.every((tick) => tick.v > from - 1e-6 && tick.v < from + width + 1e-6);
+    if (!inside || new Set(ticks.map((tick) => tick.label)).size < 2) few.push([from, width, ticks]);
+  }
+}
+return few;
+"""
+MARKS = "return decades(Math.log10(2.1e-7), Math.log10(4.9e-7), 300).map((tick) => tick.label);"
+
+
 # The browser's window is at least 500 pixels wide, so the script makes the body narrower.
 NARROW = """
 document.body.style.cssText = "width:WIDTHpx;margin:0";
@@ -227,6 +263,15 @@ return {width: document.body.clientWidth, content: document.body.scrollWidth,
         scrollers: wide.map((one) => [one.className, one.scrollWidth > one.clientWidth,
           one.getBoundingClientRect().right, one.tabIndex])};
 """
+
+
+def each(*scripts):
+    """One script that returns what each of these returns. A start of the browser takes seconds."""
+    return "return [" + ", ".join("(() => {%s})()" % script for script in scripts) + "];"
+
+
+def narrow(widths):
+    return each(*(NARROW.replace("WIDTH", str(width)) for width in widths))
 
 
 class BrowserCase(PageCase):
@@ -243,7 +288,7 @@ class BrowserCase(PageCase):
 
 class APageWorksInABrowser(BrowserCase):
     def test_curves_are_drawn_at_the_width_of_a_laptop(self):
-        self.grid()
+        self.grid(simulated=True)
         self.page("grid.toml")
         for colours in ((), ("--blink-settings=preferredColorScheme=0",)):
             seen, console = self.ask(LOOK, "--window-size=1280,800", *colours)
@@ -265,13 +310,14 @@ class APageWorksInABrowser(BrowserCase):
             self.assertGreater(seen["ladder"], 10)
 
     def test_on_a_narrow_page_the_ladder_and_the_tables_scroll_and_nothing_else(self):
-        self.grid()
-        for arguments, kinds in ((("grid.toml",), ["picture", "wide"]), (("--paper",), 3 * ["wide"])):
-            self.page(*arguments)
-            for width in (500, 400, 340):
-                with self.subTest((arguments, width)):
-                    seen, console = self.ask(NARROW.replace("WIDTH", str(width)), "--window-size=500,900")
-                    self.assertEqual(console, [])
+        self.grid(simulated=True)
+        for make, kinds in ((lambda: self.page("grid.toml"), ["picture", "wide"]), (self.paper, 3 * ["wide"])):
+            make()
+            widths = (500, 400, 340)
+            answers, console = self.ask(narrow(widths), "--window-size=500,900")
+            self.assertEqual(console, [])
+            for width, seen in zip(widths, answers):
+                with self.subTest((kinds, width)):
                     self.assertEqual((seen["width"], seen["content"]), (width, width))
                     self.assertEqual([kind for kind, *_ in seen["scrollers"]], kinds)
                     for _, scrolls, right, tab_index in seen["scrollers"]:
@@ -284,20 +330,21 @@ class APageWorksInABrowser(BrowserCase):
         os.makedirs(self.path("a" * 80))
         self.assertEqual(self.run_command("perf", "--rounds", "1", "--seconds", "0.01", "--html",
                                           "a" * 80 + "/../" + name).code, 0)
-        seen, console = self.ask(NARROW.replace("WIDTH", "400"), "--window-size=500,900")
+        [seen], console = self.ask(narrow([400]), "--window-size=500,900")
         self.assertEqual((console, seen["width"], seen["content"]), ([], 400, 400))
 
-    def test_a_single_point_stands_on_its_closed_form(self):
+    def test_a_single_point_stands_on_its_closed_form_and_every_logarithm_has_two_marks_and_more(self):
         self.page("--protocol", "hippi6400", "--ber", "1e-6", "--relative-error", "0.1")
-        seen, console = self.ask(LOOK, "--window-size=1280,800")
+        (seen, few, marks), console = self.ask(each(LOOK, FEW_MARKS, MARKS), "--window-size=1280,800")
         self.assertEqual(console, [])
         self.assertEqual(len(seen["drawn"]), 2)
         for plot in seen["drawn"]:
             self.assertEqual(plot["points"][0], 1)
             self.assertGreater(plot["points"][1], 30)
+        self.assertEqual((few, marks), ([], ["3·10⁻⁷", "4·10⁻⁷"]))
 
     def test_the_paper_is_put_right_on_a_page_too(self):
-        out = one_object(self.run_command("sweep", "--paper", "--json", "--html", "page.html"))
+        out = self.paper()
         page = self.text()
         for name in ("costs_corrected", "equal_loop_2000", "equal_loop_as_specified"):
             self.assertIn(f"<td>{out['crossovers'][name]['closed_form']:.5g}</td>", page)
@@ -309,21 +356,6 @@ class APageWorksInABrowser(BrowserCase):
         # 50 rows for five decades, one for their end, and two for rates between the marks.
         self.assertEqual(seen, [[53, 5], [53, 3]])
 
-    def test_every_logarithm_has_two_marks_and_more(self):
-        self.page("--ber", "1e-6", "--relative-error", "0.1")
-        seen, console = self.ask("""
-const few = [];
-for (let from = -7; from < -6; from += 0.0137) {
-  for (let width = 0.004; width < 3; width *= 1.13) {
-    const ticks = decades(from, from + width, 100);
-    const inside = ticks.every((tick) => tick.v > from - 1e-6 && tick.v < from + width + 1e-6);
-    if (!inside || new Set(ticks.map((tick) => tick.label)).size < 2) few.push([from, width, ticks]);
-  }
-}
-return [few, decades(Math.log10(2.1e-7), Math.log10(4.9e-7), 300).map((tick) => tick.label)];""")
-        self.assertEqual(console, [])
-        self.assertEqual(seen, [[], ["3·10⁻⁷", "4·10⁻⁷"]])
-
     def test_a_mistake_in_a_script_would_be_seen(self):
         self.page("--ber", "1e-6", "--relative-error", "0.1")
         _, console = self.ask("setTimeout(() => plots.missing.fails(), 0); return 1;")
@@ -331,21 +363,24 @@ return [few, decades(Math.log10(2.1e-7), Math.log10(4.9e-7), 300).map((tick) => 
         self.assertIn("TypeError", console[0])
 
     def test_the_table_sorts_by_click_and_by_key(self):
-        self.grid()
+        self.grid(simulated=True)
         self.page("grid.toml")
-        for name, value in (("ETR %", float), ("bit error rate", float), ("protocol", str),
-                            ("packets", lambda text: float(text.replace("\u202f", "")))):
+        columns = (("ETR %", float), ("bit error rate", float), ("protocol", str),
+                   ("packets", lambda text: float(text.replace("\u202f", ""))))
+        answers, console = self.ask(each(*(SORT.replace("NAME", f'"{name}"') for name, _ in columns)))
+        self.assertEqual(console, [])
+        before = []
+        for (name, value), seen in zip(columns, answers):
             with self.subTest(name):
-                seen, console = self.ask(SORT.replace("NAME", f'"{name}"'))
-                self.assertEqual(console, [])
                 self.assertTrue(seen["focused"])
-                kinds, columns = zip(*seen["states"])
-                self.assertEqual(list(kinds), [[], ["ascending"], ["descending"], ["ascending"]])
-                up = sorted(columns[0], key=value)
-                self.assertNotEqual(columns[0], up)
-                self.assertEqual(list(map(value, columns[1])), list(map(value, up)))
-                self.assertEqual(list(map(value, columns[2])), list(map(value, reversed(up))))
-                self.assertEqual(columns[3], columns[1])
+                kinds, states = zip(*seen["states"])
+                self.assertEqual(list(kinds), [before, ["ascending"], ["descending"], ["ascending"]])
+                before = ["ascending"]
+                up = sorted(states[0], key=value)
+                self.assertNotEqual(states[0], up)
+                self.assertEqual(list(map(value, states[1])), list(map(value, up)))
+                self.assertEqual(list(map(value, states[2])), list(map(value, reversed(up))))
+                self.assertEqual(states[3], states[1])
 
     def test_what_is_missing_is_last_either_way(self):
         self.grid("[grid]\nber = [1e-9, 0, 1e-8]\n")
@@ -358,12 +393,12 @@ return [few, decades(Math.log10(2.1e-7), Math.log10(4.9e-7), 300).map((tick) => 
 @unittest.skipUnless(shutil.which("pdftotext"), "no pdftotext on this machine (Debian: poppler-utils)")
 class APageIsPrintedWhole(BrowserCase):
     def test_with_every_plot_and_every_row(self):
-        self.grid()
+        self.grid(simulated=True)
         self.page("grid.toml")
         paper, console = self.browser.paper(self.path("page.html"))
         self.assertEqual(console, [])
         pages = subprocess.run(["pdftotext", "-layout", paper, "-"], capture_output=True, text=True,
-                               timeout=150, check=True).stdout.split("\f")
+                               timeout=PATIENCE, check=True).stdout.split("\f")
         text = "\n".join(pages)
         self.assertEqual(len(re.findall(r"payload (?:256|1024|4096) bytes", text)), 9)
         self.assertEqual(len(re.findall(r"closed form(?! %)", text)), 6 + 2, text)

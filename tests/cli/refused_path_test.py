@@ -3,7 +3,7 @@ kernel does not fragment packets without need. The paths are in a network namesp
 import subprocess
 import unittest
 
-from command import WIREPROOF, Case, Ended, one_object
+from command import PATIENCE, WIREPROOF, Case, Ended, one_object
 
 NAMESPACE = ["unshare", "--map-root-user", "--net", "sh", "-ec"]
 LOOPBACK = "ip link set lo mtu 1500 up\n"
@@ -25,7 +25,7 @@ WHY_SKIPPED = "no network namespace with nftables for this user (Debian: apt-get
 
 def permitted():
     try:
-        probe = subprocess.run([*NAMESPACE, PERMITTED], capture_output=True, timeout=150, check=False)
+        probe = subprocess.run([*NAMESPACE, PERMITTED], capture_output=True, timeout=PATIENCE, check=False)
     except OSError:
         return False
     return probe.returncode == 0
@@ -40,7 +40,7 @@ class InANamespace(Case):
 
     def run_there(self, script, *arguments):
         done = subprocess.run([*NAMESPACE, script, "sh", *arguments], cwd=self.folder,
-                              capture_output=True, timeout=200, check=False)
+                              capture_output=True, timeout=PATIENCE, check=False)
         return Ended(done.returncode, done.stdout, done.stderr)
 
 
@@ -72,9 +72,9 @@ class TheKernelsReasonIsTold(InANamespace):
 
 
 class APathTakesShorterPacketsThanWeSend(InANamespace):
-    def carried(self, protocol):
+    def carried(self, protocol, seconds=120):
         ended = self.run_there(SHORT % 1000 + 'exec "$@"', WIREPROOF, "carry", "--json", self.file(300_000),
-                               "--protocol", protocol, "--peer-timeout", "3")
+                               "--protocol", protocol, "--peer-timeout", str(seconds))
         return ended, one_object(ended)
 
     def test_where_they_may_be_cut_up_all_arrives(self):
@@ -85,7 +85,7 @@ class APathTakesShorterPacketsThanWeSend(InANamespace):
                 self.assertTrue(report["runs"][0]["complete"], report)
 
     def test_where_they_may_not_the_size_and_the_kernels_reason_are_told(self):
-        ended, report = self.carried("rc")
+        ended, report = self.carried("rc", seconds=3)
         self.expect_failure(ended, 1, "a packet of 1068 bytes", "Message too long (sendmsg)", "--mtu 1500")
         self.assertIn("Message too long (sendmsg)", report["error"])
         self.assertGreaterEqual(report["runs"][0]["frames"]["lost"], 32)
@@ -103,7 +103,7 @@ class NoPacketIsCutUp(InANamespace):
         """Returns the number of fragments that the kernel made during a measurement, for IPv4 and IPv6."""
         ended = self.run_there(
             path + ': >listens; "$1" perf --listen $2 2>listens & there=$!\n'
-            "for i in $(seq 200); do grep -q answering listens && break; sleep 0.1; done\n"
+            "for i in $(seq 2000); do grep -q answering listens && break; sleep 0.1; done\n"
             'code=0; "$1" perf --to $2 --op store --size 200000 --rounds 1 --seconds 0.05 || code=$?\n'
             "kill $there\nwait $there 2>/dev/null || true\n" + FRAGMENTS + "exit $code", WIREPROOF, at)
         self.assertEqual((ended.code, ended.err), (0, ""))

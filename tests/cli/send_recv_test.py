@@ -5,10 +5,9 @@ import re
 import signal
 import socket
 import subprocess
-import time
 import unittest
 
-from command import Case, free_port, one_object
+from command import Case, bytes_written, free_port, one_object
 
 
 class TwoHosts(Case):
@@ -36,8 +35,7 @@ class TwoHosts(Case):
         path, *figures = self.long_run()
         recv, address = self.listen("--mtu", figures[-1], *arguments)
         send = self.start("send", path, *figures, "--to", address, *arguments)
-        with self.assertRaises(subprocess.TimeoutExpired):
-            send.wait(timeout=0.3)
+        self.until(lambda: bytes_written(recv.pid) > 20_000, send)
         return send, recv, address
 
 
@@ -69,7 +67,7 @@ class AFileArrivesAtAnotherHost(TwoHosts):
 
     def test_if_the_receiver_comes_later_than_the_sender(self):
         port = free_port()
-        send = self.start("send", self.file(1000), "--to", f"127.0.0.1:{port}")
+        send = self.start("send", self.file(1000), "--to", f"127.0.0.1:{port}", "--peer-timeout", "300")
         with self.assertRaises(subprocess.TimeoutExpired):
             send.wait(timeout=0.4)
         recv = self.start("recv", "--listen", f"127.0.0.1:{port}", "--out", "copy.bin")
@@ -115,12 +113,15 @@ class AReceiverMayStopWaiting(TwoHosts):
         self.expect_no_part_left()
 
     def test_but_not_during_a_transfer(self):
+        """The sender calls already when the receiver begins to wait."""
         path, *figures = self.long_run()
         os.truncate(path, 1 << 30)
-        recv, address = self.listen("--mtu", figures[-1], "--wait", "3")
-        self.start("send", path, *figures, "--to", address)
+        address = f"127.0.0.1:{free_port()}"
+        self.start("send", path, *figures, "--to", address, "--peer-timeout", "300")
+        recv = self.start("recv", "--listen", address, "--out", "copy.bin", "--mtu", figures[-1], "--wait", "2")
+        self.until(lambda: bytes_written(recv.pid) > 20_000, recv)
         with self.assertRaises(subprocess.TimeoutExpired):
-            recv.wait(timeout=4)
+            recv.wait(timeout=2)
 
 
 class AHostThatIsNotThereIsReported(TwoHosts):
@@ -147,19 +148,17 @@ class AHostThatIsNotThereIsReported(TwoHosts):
     def test_if_either_dies_on_the_way(self):
         for dies, stays, done in ((0, 1, "received"), (1, 0, "sent")):
             with self.subTest(done):
-                hosts = self.begin("--peer-timeout", "0.5")[:2]
+                hosts = self.begin("--peer-timeout", "4")[:2]
                 hosts[dies].kill()
                 ended = self.finish(hosts[stays])
-                self.expect_failure(ended, 1, f"was not {done}", "silent for 0.5 s")
+                self.expect_failure(ended, 1, f"was not {done}", "silent for 4 s")
                 self.expect_no_part_left("long.bin")
 
     def test_at_once_if_the_sender_can_say_why(self):
-        send, recv, _ = self.begin("--peer-timeout", "30")
+        send, recv, _ = self.begin("--peer-timeout", "1000")
         os.truncate(self.path("long.bin"), 1000)
-        since = time.monotonic()
         self.expect_failure(self.finish(send), 1, "was not sent", "it became shorter")
         self.expect_failure(self.finish(recv), 1, "was not received", "it became shorter")
-        self.assertLess(time.monotonic() - since, 20)
         self.expect_no_part_left("long.bin")
 
     def test_at_once_if_the_receiver_can_say_why(self):

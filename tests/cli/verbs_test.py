@@ -76,12 +76,11 @@ class ARealProgramRuns(Case):
     def test_with_one_line_in_front_of_it(self):
         if shutil.which("ibv_rc_pingpong") is None:
             self.skipTest("ibverbs-utils is not installed")
-        command = ("--", "ibv_rc_pingpong", "-g", "1", "-c", "-n", "20", "-p", str(free_port()))
+        port = free_port()
+        command = ("--", "ibv_rc_pingpong", "-g", "1", "-c", "-n", "20", "-p", str(port))
         server = self.start("verbs", "--pcapng", "%p.pcapng", *command)
-        client = None
-        while client is None or "Couldn't connect" in client.err:
-            self.assertIsNone(server.poll(), "the server has ended")
-            client = self.run_command("verbs", "--duplicate", "0.05", "--seed", "7", *command, "127.0.0.1")
+        self.until(lambda: self.listens(port), server)
+        client = self.run_command("verbs", "--duplicate", "0.05", "--seed", "7", *command, "127.0.0.1")
         self.assertEqual(client.code, 0, client.err)
         self.assertIn("20 iters in ", client.out)
         self.assertEqual(self.finish(server).code, 0)
@@ -93,18 +92,17 @@ class ARealProgramRuns(Case):
         if shutil.which("ib_write_bw") is None:
             self.skipTest("perftest is not installed")
         port = free_port()
-        command = ("--", "ib_write_bw", "-d", "wireproof0", "-x", "1", "-s", "65536", "-u", "10", "-p", str(port))
-        server = self.start("verbs", *command, "-D", "3")
+        command = ("--", "ib_write_bw", "-d", "wireproof0", "-x", "1", "-s", "65536", "-u", "10", "-p", str(port),
+                   "-D", "3600")
+        server = self.start("verbs", *command)
         self.until(lambda: self.listens(port), server)
-        client = self.start("verbs", "--damage", "0.005", *command, "-D", "3", "127.0.0.1")
+        self.start("verbs", "--damage", "0.005", *command, "127.0.0.1")
 
         def counted():
             ended = self.run_command("stat", str(server.pid), "--json")
             return ended.code == 0 and one_object(ended)["devices"][0]["hw_counters"]["rx_icrc_encapsulated"] > 0
 
         self.until(counted, server)
-        for process in (client, server):
-            self.assertEqual(self.finish(process).code, 0)
 
     @staticmethod
     def listens(port):

@@ -24,7 +24,7 @@ def main():
         pathlib.Path(program + ".c").write_text("\n".join(blocks))
         subprocess.run([shutil.which("cc"), *FLAGS, f"-I{root}/include", program + ".c", "-o", program,
                         f"-L{library}", "-lwireproof", f"-Wl,-rpath,{library}"], check=True)
-        said = subprocess.run([program], check=True, capture_output=True, text=True, timeout=60).stdout
+        said = subprocess.run([program], check=True, capture_output=True, text=True, timeout=300).stdout
     assert re.fullmatch(r"hello\n(ETR 0\.9\d\n)?", said), said
     return 0
 

@@ -27,7 +27,7 @@ export $(cat "$GITHUB_ENV")
 as_user="setpriv --reuid=65534 --regid=65534 --clear-groups"
 $as_user ibv_devices
 $as_user ibv_rc_pingpong -g 1 -n 50 -p 18900 &
-sleep 1
+until grep -q ':49D4 [0-9A-F:]* 0A' /proc/net/tcp /proc/net/tcp6; do sleep 0.05; done  # it listens to 18900
 $as_user ibv_rc_pingpong -g 1 -n 50 -p 18900 127.0.0.1
 wait
 """

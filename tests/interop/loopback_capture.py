@@ -16,7 +16,7 @@ ALL = 3
 OUTGOING = 4
 PACKET, STATISTICS = 263, 6
 FORCED_BUFFER = 33
-QUIET = 0.5  # seconds without a packet after the command has ended
+PAUSE = 0.05  # seconds between two looks whether the command has ended
 
 
 def main():
@@ -29,12 +29,13 @@ def main():
     frames = []
     with subprocess.Popen(sys.argv[2:]) as command:
         while True:
-            ready, _, _ = select.select([taps], [], [], QUIET)
+            ended = command.poll() is not None  # all that it sent is in the socket then
+            ready, _, _ = select.select([taps], [], [], 0 if ended else PAUSE)
             if ready:
                 frame, (_, _, kind, _, _) = taps.recvfrom(1 << 17)
                 if kind == OUTGOING:
                     frames.append(frame)
-            elif command.poll() is not None:
+            elif ended:
                 break
     with open(sys.argv[1], "wb") as file:
         file.write(struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, 1))

@@ -21,8 +21,7 @@ REFUSED = {
     "-q": (LATENCY, "Multiple QPs only available on bw tests"),
     "--use-srq": (NOT_SEND, "Using SRQ only"),
 }
-LIMIT = 100  # seconds, for programs that run once or twice
-LONG = 400  # for a program that goes through all sizes; 100 were not enough beside ten busy loops
+OVER_UDP = {"WIREPROOF_VERBS_NO_SHM": "1"}
 STOCK_BUFFER = "212992"  # bytes: the kernel's limit if nobody has raised net.core.rmem_max
 
 
@@ -40,10 +39,10 @@ def tearDownModule():
 
 
 class Perftest(unittest.TestCase):
-    def passes(self, program, *options, exchanges=100, limit=LIMIT, **settings):
+    def passes(self, program, *options, exchanges=100, **settings):
         """Both sides must succeed. Returns their outputs, the server's first."""
         count = ["-n", str(exchanges)] if exchanges else []
-        sides = programs.converse([program, *options, *count], programs.environment(**settings), limit=limit)
+        sides = programs.converse([program, *options, *count], programs.environment(**settings))
         for side, (code, output) in zip(("server", "client"), sides):
             self.assertEqual(code, 0, f"{program} {options}, {side}: {output}")
         return [output for _, output in sides]
@@ -52,12 +51,12 @@ class Perftest(unittest.TestCase):
         """The rows of the printed table: size in bytes and number of exchanges."""
         return [(int(size), int(count)) for size, count in re.findall(r"(?m)^ (\d+) +(\d+) +[0-9.]+ ", output)]
 
-    def each_passes(self, option, *arguments, rows, exchanges=20, limit=LIMIT):
+    def each_passes(self, option, *arguments, rows, exchanges=20):
         """Each program that does not refuse the option succeeds, and its client prints these rows."""
         for program in PROGRAMS:
             if program not in REFUSED[option][0]:
                 with self.subTest(program):
-                    _, client = self.passes(program, option, *arguments, exchanges=exchanges, limit=limit)
+                    _, client = self.passes(program, option, *arguments, exchanges=exchanges)
                     self.assertEqual(self.rows(client), rows(program), client)
 
 
@@ -95,8 +94,8 @@ class ReliableConnections(Perftest):
                 server = programs.start(command, programs.hooked())
                 self.addCleanup(programs.end, server)
                 programs.wait_for_service(command[-1], server)
-                code, client = programs.run([*command, "127.0.0.1"], programs.hooked(), LIMIT)
-                heard, _ = server.communicate(timeout=LIMIT)
+                code, client = programs.run([*command, "127.0.0.1"], programs.hooked())
+                heard, _ = server.communicate(timeout=programs.LIMIT)
                 self.assertEqual((code, server.returncode), (0, 0), f"client: {client}\nserver: {heard}")
                 self.assertIn("rdma_cm QPs\t : ON", client)
                 self.assertEqual(self.rows(client), [(size_of(program), 20)], client)
@@ -104,7 +103,7 @@ class ReliableConnections(Perftest):
 
 class Sizes(Perftest):
     def test_every_size(self):
-        self.each_passes("-a", rows=lambda _: [(2 ** n, 5) for n in range(1, 24)], exchanges=5, limit=LONG)
+        self.each_passes("-a", rows=lambda _: [(2 ** n, 5) for n in range(1, 24)], exchanges=5)
 
 
 class OtherTransports(Perftest):
@@ -124,7 +123,7 @@ class Refused(Perftest):
 
     def refuses(self, reason, *command):
         with self.subTest(command):
-            code, output = programs.run(command, limit=LIMIT)
+            code, output = programs.run(command)
             self.assertNotEqual(code, 0)
             self.assertIn(reason, output)
 
@@ -142,11 +141,11 @@ class Refused(Perftest):
 
 
 class WatchedPrograms(Perftest):
-    def converse_watched(self, command, **settings):
-        watched, outputs = programs.converse_watched(command, programs.environment(**settings), LIMIT)
-        for code, output in outputs:
-            self.assertEqual(code, 0, output)
-        return watched
+    """Programs that run until their counters show what a test waits for. How long that takes does not matter, and no
+    share of counters is judged: it depends on when the processes run."""
+
+    def counted(self, command, reached, **settings):
+        return programs.counted_until([*command, "-u", programs.SELDOM, "-D", "3600"], programs.environment(**settings), reached)
 
 
 class Loss(WatchedPrograms):
@@ -155,12 +154,9 @@ class Loss(WatchedPrograms):
             with self.subTest(program):
                 self.passes(program, exchanges=300, WIREPROOF_VERBS_LOSS="0.01", WIREPROOF_VERBS_SEED="3")
 
-    def test_what_was_lost_was_sent_again(self):
-        watched = self.converse_watched(["ib_send_bw", "-s", "4096", "-n", "1000"], WIREPROOF_VERBS_LOSS="0.01",
-                                        WIREPROOF_VERBS_SEED="3")
-        sent, resent = watched[1].sum_of("sent"), watched[1].sum_of("resent")
-        self.assertGreater(resent, 0)
-        self.assertLess(resent, sent / 2)
+    def test_what_was_lost_is_sent_again(self):
+        self.counted(["ib_send_bw", "-s", "4096"], lambda _, client: client.sum_of("resent") > 10,
+                     WIREPROOF_VERBS_LOSS="0.01", WIREPROOF_VERBS_SEED="3")
 
     def test_several_queue_pairs(self):
         self.passes("ib_send_bw", "-q", "4", WIREPROOF_VERBS_LOSS="0.01", WIREPROOF_VERBS_SEED="3")
@@ -169,46 +165,44 @@ class Loss(WatchedPrograms):
 class Acknowledgements(WatchedPrograms):
     """Over UDP one acknowledgement covers several messages if the sender does not wait for each of them."""
 
-    def test_a_stream_of_writes_draws_few(self):
-        server, client = self.converse_watched(["ib_write_bw", "-s", "8", "-n", "30000"], WIREPROOF_VERBS_NO_SHM="1")
-        self.assertGreater(server.sum_of("executed"), 20000)  # the last may not have been seen
-        self.assertLess(server.sum_of("acks_sent"), server.sum_of("executed") / 6)
+    def test_some_of_a_stream_of_writes_cover_several(self):
+        server, client = self.counted(["ib_write_bw", "-s", "8"], lambda server, _: server.sum_of("executed") > 5000,
+                                      **OVER_UDP)
+        self.assertLess(server.sum_of("acks_sent"), server.sum_of("executed"))
         self.assertEqual(client.sum_of("timeouts"), 0)
 
     def test_a_write_that_the_sender_waits_for_draws_one(self):
-        server, client = self.converse_watched(["ib_write_bw", "-s", "8", "-n", "2000", "-t", "1"],
-                                               WIREPROOF_VERBS_NO_SHM="1")
-        self.assertEqual(server.sum_of("acks_sent"), server.sum_of("executed"))
+        server, client = self.counted(["ib_write_bw", "-s", "8", "-t", "1"],
+                                      lambda server, _: server.sum_of("executed") > 500, **OVER_UDP)
+        # A copy that leaves because the answer comes late draws one, too.
+        copies = server.sum_of("acks_sent") - server.sum_of("executed")
+        self.assertTrue(0 <= copies <= server["hw_counters.duplicate_request"], server)
         self.assertEqual(client.sum_of("timeouts"), 0)
 
 
 class Recovery(WatchedPrograms):
-    """Retransmission over UDP when nothing is lost."""
+    """Over UDP, where nothing is lost on the way."""
 
-    def test_a_stock_receive_buffer_makes_few_packets_leave_again(self):
-        watched = self.converse_watched(["ib_write_bw", "-s", "65536", "-n", "1000"],
-                                        WIREPROOF_VERBS_RECEIVE_BUFFER=STOCK_BUFFER, WIREPROOF_VERBS_NO_SHM="1")
-        sent = watched[1].sum_of("sent")
-        self.assertGreater(sent, 12000)  # of 16,000; the last may not have been seen
-        self.assertLess(watched[1].sum_of("resent"), sent / 100)
+    def test_a_stock_receive_buffer_has_room_for_all_that_is_under_way(self):
+        for side in self.counted(["ib_write_bw", "-s", "65536"], lambda server, _: server.sum_of("executed") > 200,
+                                 WIREPROOF_VERBS_RECEIVE_BUFFER=STOCK_BUFFER, **OVER_UDP):
+            self.assertEqual(side["wire.kernel_dropped"], 0)
 
     def test_long_messages_leave_in_super_packets_and_none_is_damaged(self):
         for program in ("ib_write_bw", "ib_send_bw", "ib_read_bw"):
             with self.subTest(program):
-                watched = self.converse_watched([program, "-s", "65536", "-n", "2000"], WIREPROOF_VERBS_NO_SHM="1")
-                sender = watched[0] if program == "ib_read_bw" else watched[1]
-                sent = sender.counted("hw_counters.sent_pkts")
-                self.assertGreater(sent, 6000)  # of 32,000; the last may not have been seen
-                self.assertGreater(sender.counted("wire.super_packets_sent"), sent / 32)
-                for side in watched:
-                    self.assertEqual(side.counted("wire.icrc_wrong"), 0)
-                    self.assertEqual(side.counted("wire.identification_jumped"), 0)
-                    self.assertEqual(side.counted("wire.segments_refused"), 0)
+                def many(server, client, sends=program != "ib_read_bw"):
+                    sender, receiver = (client, server) if sends else (server, client)
+                    return sender["wire.super_packets_sent"] > 100 and receiver["hw_counters.rcvd_pkts"] > 2000
+
+                for side in self.counted([program, "-s", "65536"], many, **OVER_UDP):
+                    self.assertEqual(side["wire.icrc_wrong"], 0)
+                    self.assertEqual(side["wire.identification_jumped"], 0)
+                    self.assertEqual(side["wire.segments_refused"], 0)
 
     def test_reads_of_several_queue_pairs_run_into_no_timeout(self):
-        watched = self.converse_watched(["ib_read_bw", "-q", "4", "-n", "600"], WIREPROOF_VERBS_NO_SHM="1")
-        self.assertGreater(watched[1].sum_of("answers"), 1000)
-        self.assertEqual([side.sum_of("timeouts") for side in watched], [0, 0])
+        sides = self.counted(["ib_read_bw", "-q", "4"], lambda _, client: client.sum_of("answers") > 1000, **OVER_UDP)
+        self.assertEqual([side.sum_of("timeouts") for side in sides], [0, 0])
 
 
 if __name__ == "__main__":

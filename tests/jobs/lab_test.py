@@ -17,7 +17,7 @@ import unittest
 from clean import MPIRUN, clean_environment
 
 WIREPROOF = os.environ["WIREPROOF"]
-PATIENCE = 120
+PATIENCE = 300  # seconds; it only catches a job that hangs
 POINTS = 200
 GRID = """
 seed = 7

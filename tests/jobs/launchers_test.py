@@ -21,7 +21,7 @@ class JobCase(unittest.TestCase):
         # The tests may run in a job of some launcher themselves.
         self.environment = clean_environment()
 
-    def run_command(self, *words, timeout=120, **variables):
+    def run_command(self, *words, timeout=300, **variables):
         return subprocess.run([str(word) for word in words], env={**self.environment, **variables}, timeout=timeout,
                               capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
@@ -115,7 +115,7 @@ class Peers(JobCase):
         for rank in (2, 0, 1):
             ranks.append(self.start(rank, peers))
             time.sleep(0.3)
-        out = "".join(rank.communicate(timeout=60)[0] for rank in ranks)
+        out = "".join(rank.communicate(timeout=300)[0] for rank in ranks)
         ended = subprocess.CompletedProcess([], max(rank.returncode for rank in ranks), out, "")
         self.expect_job(ended, "WIREPROOF_PEERS", 3, exchanged=["2"] * 3)
 

@@ -145,7 +145,7 @@ class Cluster:
         self._spawn(first, "slurmctld", "-D")
         for host in self.hosts:
             self._spawn(host, "slurmd", "-D", "-N", host.name)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
             shown = self.run(0, ["sinfo", "-h", "-o", "%T %D"]).stdout.split()
             if shown == ["idle", str(len(self.hosts))]:
@@ -157,7 +157,7 @@ class Cluster:
         return "\n".join(f"{file.name}: {file.read_text(errors='replace')[-2000:]}"
                          for file in sorted(self.folder.glob("*.log")) + sorted(self.folder.glob("*.out")))
 
-    def run(self, host, words, timeout=120, **variables):
+    def run(self, host, words, timeout=300, **variables):
         return subprocess.run([*self.hosts[host].enter(), *map(str, words)], env={**self.environment(), **variables},
                               capture_output=True, text=True, timeout=timeout, cwd=self.folder)
 

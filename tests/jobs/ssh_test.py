@@ -94,7 +94,7 @@ class ARankOnAnotherHostEnds(SshCase):
             process, numbers = self.begin_both(text)
             process.kill()
             self.finish(process)
-            self.expect_gone(numbers, 10)
+            self.expect_gone(numbers)
 
     def test_when_its_connection_is_lost(self):
         errors, shared = os.pipe()
@@ -103,7 +103,7 @@ class ARankOnAnotherHostEnds(SshCase):
         process, numbers = self.begin(*self.options(HOSTS[0]), ranks=1, stderr=shared)
         os.kill(ssh_of(process.pid), signal.SIGKILL)
         self.assertEqual(self.finish(process).code, 137)
-        self.expect_gone(numbers, 10)
+        self.expect_gone(numbers)
         self.assertTrue(os.get_blocking(shared))  # ssh had changed it
 
     def test_when_another_rank_is_killed(self):
@@ -113,7 +113,7 @@ class ARankOnAnotherHostEnds(SshCase):
             ended = self.finish(process)
             self.assertEqual(ended.code, 137)
             self.assertRegex(ended.err, r"\Awireproof: rank \d on 127\.0\.0\.\d ended with exit code 137; .*\n\Z")
-            self.expect_gone(numbers, 10)
+            self.expect_gone(numbers)
 
     def test_when_a_signal_is_passed_on(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -121,7 +121,7 @@ class ARankOnAnotherHostEnds(SshCase):
             process.send_signal(number)
             ended = self.finish(process)
             self.assertEqual((ended.code, ended.err), (128 + number, ""))
-            self.expect_gone(numbers, 10)
+            self.expect_gone(numbers)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import time
 import unittest
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
-PATIENCE = 60
+PATIENCE = 300  # seconds; it only catches a program that hangs
 SETTINGS = """
 HostKey {folder}/host_key
 AuthorizedKeysFile {folder}/authorized_keys

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from distributed import Client, LocalCluster
-from kit import SWEEPS, command_sweep, without_time
+from kit import PATIENCE, SWEEPS, command_sweep, without_time
 
 import wireproof
 
@@ -22,7 +22,14 @@ def cluster(workers=3):
         dashboard_address=None,
         host="127.0.0.1",
     ) as made, Client(made) as client:
-        client.wait_for_workers(workers, timeout=60)
+        client.wait_for_workers(workers, timeout=PATIENCE)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def two_workers():
+    """A cluster takes seconds to start, so tests that do no harm share one."""
+    with cluster(2) as client:
         yield client
 
 
@@ -49,14 +56,11 @@ def test_a_worker_that_is_killed_changes_nothing(tmp_path):
     assert result.seed == shown["seed"]
 
 
-def test_the_number_of_workers_changes_nothing_and_each_works():
+def test_the_number_of_workers_changes_nothing_and_each_works(two_workers):
     grid = {"protocol": ["pcie", "ideal"], "ber": {"from": 1e-7, "to": 1e-5, "points": 10}}
-    alone = wireproof.sweep(grid)
-    for workers in (1, 3):
-        with cluster(workers) as client:
-            assert wireproof.sweep(grid, client) == alone
-            logs = client.run(lambda dask_worker: len(dask_worker.data))
-            assert len(logs) == workers
+    assert wireproof.sweep(grid, two_workers) == wireproof.sweep(grid)
+    logs = two_workers.run(lambda dask_worker: len(dask_worker.data))
+    assert len(logs) == 2
 
 
 def test_a_mistake_is_told_before_any_task():
@@ -68,28 +72,25 @@ def test_a_mistake_is_told_before_any_task():
         wireproof.sweep({"ber": 3}, Nobody())
 
 
-def test_an_exception_ends_the_sweep_and_its_tasks():
-    with cluster(2) as client:
-
-        def progress(_done, _of):
-            raise KeyError("enough")
-
-        grid = {"ber": [0, *(i * 1e-6 for i in range(10, 60))], "packets": 10**10}
-        with pytest.raises(KeyError, match="enough"):
-            wireproof.sweep(grid, client, progress=progress, point_seconds=2)
-        end = time.monotonic() + 30
-        while any(client.processing().values()) and time.monotonic() < end:
-            time.sleep(0.1)
-        assert not any(client.processing().values())
-
-
-def test_an_error_of_a_task_comes_back_as_itself():
-    with cluster(1) as client:
-        error = client.submit(_fail)
-        with pytest.raises(wireproof.PeerLost, match="^nobody there$") as told:
-            error.result()
-        assert told.value.status == "peer_lost"
+def test_an_error_of_a_task_comes_back_as_itself(two_workers):
+    error = two_workers.submit(_fail)
+    with pytest.raises(wireproof.PeerLost, match="^nobody there$") as told:
+        error.result()
+    assert told.value.status == "peer_lost"
     assert threading.current_thread() is threading.main_thread()
+
+
+def test_an_exception_ends_the_sweep_and_its_tasks(two_workers):
+    def progress(_done, _of):
+        raise KeyError("enough")
+
+    grid = {"ber": [0, *(i * 1e-6 for i in range(10, 60))], "packets": 10**10}
+    with pytest.raises(KeyError, match="enough"):
+        wireproof.sweep(grid, two_workers, progress=progress, point_seconds=2)
+    end = time.monotonic() + PATIENCE
+    while any(two_workers.processing().values()) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not any(two_workers.processing().values())
 
 
 def _fail():

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from kit import SOURCE
+from kit import PATIENCE, SOURCE
 
 
 def printed(name, folder):
@@ -13,7 +13,7 @@ def printed(name, folder):
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert run.stderr == ""
     return run.stdout.splitlines()

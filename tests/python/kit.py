@@ -11,6 +11,7 @@ import wireproof
 SOURCE = pathlib.Path(os.environ["WIREPROOF_SOURCE"])
 COMMAND = os.environ["WIREPROOF"]
 SWEEPS = SOURCE / "docs" / "sweeps"
+PATIENCE = 300  # seconds; it only catches what hangs
 
 
 def command_sweep(file, folder, *options):
@@ -48,13 +49,13 @@ def pair(job=0, nodes=2, **options):
     return ends
 
 
-def run(coroutine, seconds=60):
+def run(coroutine):
     """Runs it in a loop of its own. No error of the loop may get lost."""
     errors = []
 
     async def main():
         asyncio.get_running_loop().set_exception_handler(lambda _loop, what: errors.append(what))
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(PATIENCE):
             return await coroutine
 
     result = asyncio.run(main())

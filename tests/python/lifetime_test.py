@@ -13,7 +13,7 @@ import time
 import weakref
 
 import pytest
-from kit import pair, run
+from kit import PATIENCE, pair, run
 
 import wireproof
 
@@ -129,7 +129,7 @@ def test_a_handler_cannot_close_its_endpoint_but_others():
         gc.collect()
 
     a.send(1, 1)
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while len(told) < 2 and time.monotonic() < end:
         a.poll()
         b.poll()
@@ -152,7 +152,7 @@ def test_a_handler_may_drop_the_last_reference():
 
     del b
     a.send(1, 1)
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while not seen and time.monotonic() < end:
         a.poll()
         box["b"].poll()
@@ -226,7 +226,7 @@ def test_garbage_is_collected_inside_handlers():
 
     for _ in range(20):
         a.send(1, 1)
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while count < 20 and time.monotonic() < end:
         a.poll()
         b.poll()
@@ -305,7 +305,7 @@ def test_after_a_fork_the_child_has_closed_endpoints():
 
     assert in_child(work) == 7
     a.send(1, 1, b"the parent goes on")
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while not got and time.monotonic() < end:
         a.poll()
         b.poll()
@@ -351,7 +351,7 @@ def test_a_child_that_returns_from_a_handler_is_ended():
         codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
     a.send(1, 1)
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while not codes and time.monotonic() < end:
         a.poll()
         b.poll()
@@ -400,7 +400,7 @@ def test_a_program_may_end_with_open_endpoints(how, in_loop):
         capture_output=True,
         text=True,
         cwd=os.path.dirname(__file__),
-        timeout=60,
+        timeout=PATIENCE,
     )
     expected = {"return": 0, "exit": 3, "exception": 1, "signal": -signal.SIGINT}[how]
     assert ended.returncode == expected, ended.stderr

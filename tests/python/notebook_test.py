@@ -3,7 +3,7 @@
 import nbclient
 import nbformat
 import pytest
-from kit import SOURCE
+from kit import PATIENCE, SOURCE
 
 NOTEBOOK = SOURCE / "docs" / "python.ipynb"
 
@@ -11,7 +11,7 @@ NOTEBOOK = SOURCE / "docs" / "python.ipynb"
 @pytest.fixture(scope="module")
 def executed():
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=PATIENCE, kernel_name="python3").execute()
     return notebook
 
 
