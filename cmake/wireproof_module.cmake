@@ -152,3 +152,8 @@ endif()
 ")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${suites}.cmake)
 endfunction()
+
+# wireproof_full(TEST…): these run in ./test --all, and not in ./test. Others show there that tests of this kind pass.
+function(wireproof_full)
+  set_property(TEST ${ARGN} APPEND PROPERTY LABELS full)
+endfunction()

@@ -36,6 +36,9 @@ need() {
 build_packages=(g++ cmake ninja-build libcli11-dev libfmt-dev nlohmann-json3-dev libexpected-dev libssl-dev
     libtomlplusplus-dev libjs-dygraphs zlib1g-dev libpmix-dev)
 unit_packages=(libgtest-dev libibverbs-dev pybind11-dev python3-dev python3-jsonschema)
+# For ./test.
+quick_packages=(ibverbs-utils rdma-core perftest tshark iproute2 python3-pytest mandoc)
+# For ./test --all.
 test_packages=(abigail-tools dpkg-dev lintian pkg-config clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 lld-14
     chromium poppler-utils tshark nftables iproute2 ibverbs-utils librdmacm-dev rdma-core rdmacm-utils perftest
     python3-pyverbs ucx-utils openmpi-bin libopenmpi-dev libfabric-bin qperf libasio-dev openssh-server openssh-client

@@ -12,6 +12,10 @@ namespace wireproof::lab {
 /// Wide enough for more than 10^15 packets of 4 KiB, which are 4 10^18 bytes.
 __extension__ using Wide = unsigned __int128;
 
+inline double number(Wide value) {
+    return static_cast<double>(value);
+}
+
 /// Called at least some times a second with the number of units accepted so far. If it throws, the
 /// run is given up.
 using RetryPulse = std::function<void(Wide)>;

@@ -12,10 +12,6 @@
 namespace wireproof::lab {
 namespace {
 
-double number(Wide value) {
-    return static_cast<double>(value);
-}
-
 }  // namespace
 
 RetryFaults faults_of(const RetrySettings& s, const RetryLink& link, std::uint64_t seed) {

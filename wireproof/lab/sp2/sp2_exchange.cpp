@@ -11,7 +11,7 @@ namespace wireproof::lab {
 namespace {
 
 constexpr am::HandlerId handler{7};
-constexpr std::uint64_t inbox_address = 0x4000;
+constexpr std::uint64_t exchange_inbox = 0x4000;
 constexpr std::size_t gap = 64;  // bytes after the inbox that no store may write
 
 class Exchange : public Sp2Program {
@@ -112,7 +112,7 @@ private:
         flow.outbox.resize(plan_.stores * plan_.store_bytes);
         Content(key(from, to, 0)).write(flow.outbox);
         flow.inbox.resize(flow.outbox.size() + gap);
-        const bool added = am_.memory(to, from).add(inbox_address, flow.inbox, {.write = true});
+        const bool added = am_.memory(to, from).add(exchange_inbox, flow.inbox, {.write = true});
         WIREPROOF_CHECK(added);
     }
 
@@ -142,7 +142,7 @@ private:
         }
         const std::size_t begin = flow.posted_stores * plan_.store_bytes;
         am::Connection::Store order;
-        order.address = inbox_address + begin;
+        order.address = exchange_inbox + begin;
         order.source = ConstBytes(flow.outbox).subspan(begin, plan_.store_bytes);
         order.handler = handler;
         order.argument = static_cast<std::uint32_t>(flow.posted_stores);

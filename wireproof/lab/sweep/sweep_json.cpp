@@ -11,10 +11,6 @@
 namespace wireproof::lab {
 namespace {
 
-double number(Wide value) {
-    return static_cast<double>(value);
-}
-
 // Whole numbers stay whole as long as readers of JSON can represent them.
 SweepJson whole(Wide value) {
     if (value <= ~std::uint64_t{0}) return static_cast<std::uint64_t>(value);

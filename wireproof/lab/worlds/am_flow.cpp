@@ -7,7 +7,7 @@
 namespace wireproof::lab {
 namespace {
 
-using What = AmOperation::What;
+using Step = AmOperation::What;
 using Answer = AmOperation::Answer;
 
 constexpr std::uint64_t of_question = 0;
@@ -61,13 +61,13 @@ std::optional<AmOperation> AmFlow::draw() {
     if (random_.chance(plan_.answered)) operation.answer = Answer::reply;
     operation.answer_length = length();
     if (which >= plan_.requests) {
-        operation.what = which < plan_.requests + plan_.stores ? What::store : What::get;
+        operation.what = which < plan_.requests + plan_.stores ? Step::store : Step::get;
         const auto slot = memory_.claim();
         if (!slot) return std::nullopt;
         operation.slot = *slot;
     }
     operation.number = next_number_++;
-    if (operation.what != What::request) {
+    if (operation.what != Step::request) {
         shape_transfer(operation);
     } else {
         operation.length = length();
@@ -85,11 +85,11 @@ void AmFlow::shape_transfer(AmOperation& operation) {
     if (random_.chance(0.1)) operation.bytes = std::min(config_.chunk_bytes(), plan_.bytes_max);
     operation.offset = random_.below(plan_.bytes_max - operation.bytes + 1);
     if (random_.chance(plan_.refused)) {
-        const bool names_none = operation.what == What::store && random_.chance(0.5);
+        const bool names_none = operation.what == Step::store && random_.chance(0.5);
         operation.refusal = names_none ? am::Reason::no_handler : am::Reason::forbidden;
     }
     packets_left_ -= 1 + static_cast<std::int64_t>(operation.bytes / config_.data_max());
-    if (operation.what == What::store) {
+    if (operation.what == Step::store) {
         memory_.fill_outbox(operation.slot, operation.bytes, key(operation, of_question));
     }
 }
@@ -108,9 +108,9 @@ bool AmFlow::post(am::Connection& connection) {
             if (status == am::PostStatus::window_full) break;
             expect(status == am::PostStatus::accepted, "a call was not accepted", next->number);
             if (status != am::PostStatus::accepted) break;
-            if (next->what != What::request) transfers_[next->number] = *next;
+            if (next->what != Step::request) transfers_[next->number] = *next;
             // The engine keeps a copy of a short store, so the user may change the source at once.
-            const bool copied = next->what == What::store && next->bytes == opening_bytes(*next);
+            const bool copied = next->what == Step::store && next->bytes == opening_bytes(*next);
             if (copied) memory_.spoil_outbox(next->slot);
             posted_.push_back(*next);
             next.reset();
@@ -121,12 +121,12 @@ bool AmFlow::post(am::Connection& connection) {
 
 am::PostStatus AmFlow::post(const AmOperation& operation, am::Connection& connection) {
     switch (operation.what) {
-        case What::request: {
+        case Step::request: {
             std::vector<std::byte> question(operation.length);
             Content(key(operation, of_question)).write(question);
             return connection.request(operation.handler(), question);
         }
-        case What::store:
+        case Step::store:
             return connection.store({.address = operation.refusal == am::Reason::forbidden
                                                     ? memory_.nowhere()
                                                     : memory_.inbox_address(operation.slot),
@@ -134,7 +134,7 @@ am::PostStatus AmFlow::post(const AmOperation& operation, am::Connection& connec
                                      .handler = operation.handler(),
                                      .argument = operation.argument(),
                                      .tag = operation.number});
-        case What::get:
+        case Step::get:
             return connection.get({.address = operation.is_refused()
                                                   ? memory_.nowhere()
                                                   : memory_.shelf_address(operation.offset),
@@ -159,7 +159,7 @@ void AmFlow::check_number(am::Channel channel, const am::Header& header) {
 }
 
 std::uint64_t AmFlow::opening_bytes(const AmOperation& transfer) const {
-    return transfer.what == What::store
+    return transfer.what == Step::store
                ? std::min<std::uint64_t>(transfer.bytes, config_.open_bytes)
                : 0;
 }
@@ -181,14 +181,14 @@ void AmFlow::on_asking(const am::Header& header) {
     constexpr std::array kinds = {am::Kind::request, am::Kind::open, am::Kind::get_request};
     expect(header.kind == kinds[static_cast<std::size_t>(operation.what)],
            "calls left in another order", operation.number);
-    const bool is_store = operation.what == What::store;
+    const bool is_store = operation.what == Step::store;
     const bool chunks_follow = is_store && operation.bytes > opening_bytes(operation);
     expect(header.in_place == (is_store && !chunks_follow),
            "a store's chunks are not where they should be", operation.number);
     if (chunks_follow) stores_[header.id] = operation;
-    if (operation.what == What::get) gets_[header.id] = operation;
+    if (operation.what == Step::get) gets_[header.id] = operation;
     const bool whole = is_store && !chunks_follow && !operation.is_refused();
-    if (operation.what == What::request || whole) due_at_target_.push_back(operation);
+    if (operation.what == Step::request || whole) due_at_target_.push_back(operation);
 }
 
 void AmFlow::on_answering(const am::Header& header, ConstBytes data) {
@@ -226,7 +226,7 @@ AmOperation AmFlow::take(std::deque<AmOperation>& queue, const char* what) {
 
 void AmFlow::on_request(const am::Request& request, am::Connection& answering) {
     const AmOperation due = take(due_at_target_, "a request arrived that was not sent");
-    expect(due.what == What::request, "a request arrived before a store", due.number);
+    expect(due.what == Step::request, "a request arrived before a store", due.number);
     expect(request.handler == due.handler() && request.arguments.size() == due.length &&
                Content(key(due, of_question)).is(request.arguments),
            "a request arrived out of order or changed", due.number);
@@ -235,7 +235,7 @@ void AmFlow::on_request(const am::Request& request, am::Connection& answering) {
 
 void AmFlow::on_stored(const am::Stored& stored, am::Connection& answering) {
     const AmOperation due = take(due_at_target_, "a store arrived that was not sent");
-    expect(due.what == What::store, "a store arrived before a request", due.number);
+    expect(due.what == Step::store, "a store arrived before a request", due.number);
     expect(stored.handler == due.handler() && stored.argument == due.argument() &&
                stored.memory.size() == due.bytes,
            "a store arrived out of order or changed", due.number);
@@ -264,7 +264,7 @@ void AmFlow::answer(const AmOperation& operation, am::Connection& connection) {
 
 void AmFlow::on_reply(const am::Reply& reply) {
     const AmOperation due = take(due_answers_, "a reply arrived that was not sent");
-    expect(due.what != What::get && due.answer == Answer::reply, "a reply arrived out of order",
+    expect(due.what != Step::get && due.answer == Answer::reply, "a reply arrived out of order",
            due.number);
     expect(reply.handler == due.answer_handler() && reply.arguments.size() == due.answer_length &&
                Content(key(due, of_answer)).is(reply.arguments),
@@ -273,13 +273,13 @@ void AmFlow::on_reply(const am::Reply& reply) {
 
 void AmFlow::on_refused(const am::Refused& refused) {
     const AmOperation due = take(due_answers_, "a refusal arrived that was not sent");
-    expect(due.what != What::get && due.answer == Answer::refuse &&
+    expect(due.what != Step::get && due.answer == Answer::refuse &&
                refused.handler == AmOperation::missing_handler &&
                refused.reason == am::Reason::no_handler,
            "a refusal arrived out of order or changed", due.number);
 }
 
-AmOperation AmFlow::take_transfer(std::uint64_t tag, What what) {
+AmOperation AmFlow::take_transfer(std::uint64_t tag, Step what) {
     const auto found = transfers_.find(tag);
     const bool expected = found != transfers_.end() && found->second.what == what;
     expect(expected, "a transfer ended that was not under way", tag);
@@ -290,7 +290,7 @@ AmOperation AmFlow::take_transfer(std::uint64_t tag, What what) {
 }
 
 void AmFlow::on_store_ended(const am::StoreEnded& ended) {
-    const AmOperation store = take_transfer(ended.tag, What::store);
+    const AmOperation store = take_transfer(ended.tag, Step::store);
     expect(ended.reason == store.refusal, "a store ended with another reason", ended.tag);
     expect(
         store.is_refused() || memory_.inbox_holds(store.slot, store.bytes, key(store, of_question)),
@@ -300,12 +300,12 @@ void AmFlow::on_store_ended(const am::StoreEnded& ended) {
 }
 
 void AmFlow::on_get_ended(const am::GetEnded& ended) {
-    const AmOperation get = take_transfer(ended.tag, What::get);
+    const AmOperation get = take_transfer(ended.tag, Step::get);
     expect(ended.reason == get.refusal, "a get ended with another reason", ended.tag);
     expect(get.is_refused() || memory_.landing_holds(get.slot, get.bytes, get.offset),
            "a get ended before its bytes were there", ended.tag);
     const AmOperation due = take(due_answers_, "a get ended that was not answered");
-    expect(due.what == What::get && due.number == ended.tag, "a get ended out of order", ended.tag);
+    expect(due.what == Step::get && due.number == ended.tag, "a get ended out of order", ended.tag);
     memory_.release(get.slot);
 }
 
