@@ -198,8 +198,8 @@ TEST(DatagramServices, NameAQueuePairAndItsKey) {
     std::string told;
     std::thread other([&] {
         End active(52, 1024, options);
-        const auto resolved =
-            AddressHandle::resolve(active.device, host(51), service, bytes_of("which one?"), 60s);
+        const auto resolved = AddressHandle::resolve(active.device, host(51), service,
+                                                     bytes_of("which one?"), patience);
         if (!resolved) {
             told = resolved.error();
             return;
@@ -208,9 +208,9 @@ TEST(DatagramServices, NameAQueuePairAndItsKey) {
         EXPECT_EQ(resolved->address.host(), host(51));
         EXPECT_EQ(resolved->address.qkey(), qkey);
         EXPECT_EQ(active.pair.send_inline_to(2, bytes_of("found"), resolved->address), Status::ok);
-        EXPECT_TRUE(active.completions.wait(60s));
+        EXPECT_TRUE(active.completions.wait(patience));
     });
-    auto asked = listener->wait(60s);
+    auto asked = listener->wait(patience);
     ASSERT_TRUE(asked);
     EXPECT_EQ(asked->address(), host(52));
     EXPECT_EQ(asked->told().size(), 180U);
@@ -227,7 +227,7 @@ TEST(DatagramServices, NameAQueuePairAndItsKey) {
     EXPECT_EQ(why(passive.pair, std::vector<std::byte>(137)), from + "too much to tell");
     EXPECT_EQ(why(passive.pair, bytes_of("this one")), "");
     EXPECT_EQ(why(passive.pair, {}), from + "answered before");
-    const auto came = passive.completions.wait(60s);
+    const auto came = passive.completions.wait(patience);
     ASSERT_TRUE(came);
     EXPECT_EQ(passive.text(0, came->length), "found");
     EXPECT_EQ(came->sender->host(), host(52));
@@ -245,7 +245,7 @@ TEST(DatagramServices, AreRefusedInOneLine) {
         End active(55, 1024, {.transport = Transport::datagram});
         const auto ask = [&](std::uint64_t whom, std::string_view tell) {
             const auto resolved =
-                AddressHandle::resolve(active.device, host(54), whom, bytes_of(tell), 60s);
+                AddressHandle::resolve(active.device, host(54), whom, bytes_of(tell), patience);
             reasons.push_back(resolved ? "" : resolved.error());
         };
         ask(datagram_service_of_port(1), "");
