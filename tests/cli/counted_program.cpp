@@ -6,11 +6,13 @@
 //   counted_program quiet           the same with Options::publish_counters = false
 //   counted_program peers N         an Endpoint that has begun to send to N peers that do not exist
 //   counted_program device ADDRESS  a Device with one queue pair
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "wireproof/am.hpp"
@@ -34,6 +36,12 @@ T opened(Result<T> result) {
 void say(const char* line) {
     std::puts(line);
     std::fflush(stdout);
+}
+
+/// Copies the counters, as before a sleep, however busy the machine is.
+template <class T>
+void show_counters(T& node) {
+    for (int i = 0; i < 1000 && !node.arm(); ++i) node.poll();
 }
 
 void wait_for_the_end() {
@@ -67,9 +75,8 @@ int run_pair(bool publish) {
             sender.poll();
             receiver.poll();
         }
-        // Before a sleep, the values are copied. On a busy machine, a short wait does not sleep.
-        sender.wait({}, std::chrono::milliseconds(50));
-        receiver.wait({}, std::chrono::milliseconds(50));
+        show_counters(sender);
+        show_counters(receiver);
         say("sent");
     }
     return 0;
@@ -89,6 +96,9 @@ int run_peers(std::size_t count) {
         if (endpoint.request(peer, 1) != am::Status::ok) fail("no request");
     }
     endpoint.wait({}, std::chrono::milliseconds(300));
+    // The counters of many peers are copied each 50 ms.
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    endpoint.poll();
     wait_for_the_end();
     return 0;
 }
@@ -100,7 +110,7 @@ int run_device(const std::string& address) {
     const ib::ProtectionDomain domain(device);
     const ib::CompletionQueue queue(device, 16);
     const auto pair = opened(ib::QueuePair::create(domain, queue, queue));
-    device.wait({}, std::chrono::milliseconds(30));
+    show_counters(device);
     wait_for_the_end();
     return 0;
 }
