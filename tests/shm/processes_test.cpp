@@ -325,7 +325,7 @@ TEST(ShmProcesses, OthersGoOnWhenOneIsKilled) {
 
 // A node that misses a bell sleeps until the patience of the test ends.
 TEST(ShmProcesses, NoBellIsLostThoughBothSleepAtEveryMessage) {
-    constexpr std::uint64_t rounds = 2'000;
+    constexpr std::uint64_t rounds = 5'000;
     const std::string name = unique_name();
     const auto play = [&](std::size_t self) {
         Node node({.name = name, .node = self});
