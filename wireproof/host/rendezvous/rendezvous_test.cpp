@@ -98,7 +98,7 @@ TEST(Rendezvous, EachRankGetsTheEntriesOfAll) {
 
 // A socket holds less than the answers of all, so the service must send the rest later.
 TEST(Rendezvous, ALongAnswerArrivesWhole) {
-    constexpr std::uint32_t size = 300;
+    constexpr std::uint32_t size = 150;
     const SteadyClock clock;
     auto server =
         RendezvousServer::open({size, "secret"}, RendezvousServer::Reach::this_host).value();
