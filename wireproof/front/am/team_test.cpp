@@ -152,7 +152,9 @@ TEST_P(AmTeam, ALostRankEndsTheOperationsThatNeedIt) {
     for (Team& team : job.teams) requests.push_back(team.start_barrier());
     ASSERT_TRUE(job.wait(requests));
     for (const Team::Request& request : requests) EXPECT_EQ(request.status(), Status::ok);
-    EXPECT_EQ(job.endpoints[2].close(), Status::ok);
+    std::vector<Endpoint>& all = job.endpoints;
+    ASSERT_TRUE(run({&all[0], &all[1], &all[2], &all[3]}, [&] { return all[2].leave(); }));
+    EXPECT_EQ(all[2].close(), Status::ok);
     EXPECT_EQ(job.teams[2].barrier(), Status::closed);
     job.in_threads([&](std::size_t rank) {
         if (rank == 2) return;
