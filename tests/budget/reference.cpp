@@ -1,5 +1,5 @@
-// Compiled before the tests, as a measure of how fast this machine is. It never changes: the processor times in
-// budget.json are multiples of the time that this file takes.
+// Compiled before the tests, as a measure of how fast this machine is. It never changes: the
+// processor times in budget.json are multiples of the time that this file takes.
 #include <algorithm>
 #include <chrono>
 #include <functional>

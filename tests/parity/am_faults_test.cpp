@@ -196,8 +196,10 @@ TYPED_TEST(AmScriptedFaults, EachNamedFaultIsRepairedAndSeen) {
         EXPECT_GE(stats.received_as(RxVerdict::held), 1U);
         EXPECT_GE(stats.nacks_acted_on, 1U);
         EXPECT_GE(stats.resent, 3U) << "the OPEN, a REQ and a CHUNK";
-        // On some roads frames arrive late, so a NACK may name packets that are not lost.
-        EXPECT_LE(stats.resent, 100U);
+        // Where frames arrive late, a NACK may name packets that are not lost.
+        if (TypeParam::repeatable) {
+            EXPECT_LE(stats.resent, 100U);
+        }
     }
 }
 

@@ -146,7 +146,7 @@ private:
         std::copy(frame.begin(), frame.end(), to.begin());
         wire.lane(road_.peer(node)).commit();
         wire.flush(road_.now());
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
         while (std::chrono::steady_clock::now() < end) {
             if (const auto received = road_.wire(1 - node).receive(road_.now())) {
                 ASSERT_TRUE(received->lent.empty());

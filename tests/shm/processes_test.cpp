@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,9 @@
 namespace wireproof {
 namespace {
 
+/// They only end tests that hang.
+constexpr Duration patience = Duration::milliseconds(240'000);
+
 std::string unique_name() {
     static int count = 0;
     return "processes-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
@@ -33,7 +37,7 @@ public:
     explicit Child(const std::function<bool()>& body) : pid_(::fork()) {
         if (pid_ != 0) return;
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        ::alarm(250);  // ends a child that hangs
+        ::alarm(280);  // ends a child that hangs
         ::_exit(body() ? 0 : 1);
     }
     Child(Child&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
@@ -135,8 +139,8 @@ public:
     }
 
     template <class Done>
-    bool until(Done&& done, Duration at_most = Duration::milliseconds(120'000)) {
-        const Instant end = clock_.now() + at_most;
+    bool until(Done&& done) {
+        const Instant end = clock_.now() + patience;
         while (!done()) {
             if (clock_.now() > end) return false;
             sleep();
@@ -212,16 +216,11 @@ TEST(ShmProcesses, NodesWithPathsLeaveNoFile) {
 }
 
 TEST(ShmProcesses, NothingIsLeftInTheFolderOfSharedMemory) {
-    const auto left = [] {
-        std::size_t count = 0;
-        for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
-            count += entry.path().string().find("wireproof") != std::string::npos ? 1U : 0U;
-        }
-        return count;
-    };
-    const std::size_t before = left();
-    run_job(unique_name(), 2, 100);
-    EXPECT_EQ(left(), before);
+    const std::string name = unique_name();  // other programs have files there, too
+    run_job(name, 2, 100);
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+        EXPECT_EQ(entry.path().string().find(name), std::string::npos);
+    }
 }
 
 TEST(ShmProcesses, AKilledPeerIsGoneAfterItsLastFrameAndComesBackAsANewLife) {
@@ -230,13 +229,16 @@ TEST(ShmProcesses, AKilledPeerIsGoneAfterItsLastFrameAndComesBackAsANewLife) {
         Node node({.name = name, .node = self});
         const std::size_t other = 1 - self;
         for (int life = 0; life < 3; ++life) {
+            Gate all_sent;
             Child child([&] {
                 Node peer({.name = name, .node = other});
                 std::uint64_t sent = 0;
                 return peer.until([&] {
                     peer.receive();
+                    const bool had_some = sent < 50;
                     while (sent < 50 && peer.send(self, sent, 30)) ++sent;
                     peer.flush();
+                    if (had_some && sent == 50) all_sent.arrive();
                     return false;
                 });
             });
@@ -256,7 +258,7 @@ TEST(ShmProcesses, AKilledPeerIsGoneAfterItsLastFrameAndComesBackAsANewLife) {
                 return node.receive().has_value();
             }));
             received = 1;
-            ::usleep(20'000);
+            all_sent.wait_for(1);
             child.kill();
             ASSERT_TRUE(node.until([&] {
                 turn();
@@ -321,13 +323,13 @@ TEST(ShmProcesses, OthersGoOnWhenOneIsKilled) {
     for (Child& child : children) EXPECT_TRUE(child.succeeded());
 }
 
-// A node that misses a bell sleeps for a second. With many such bells the test takes too long.
+// A node that misses a bell sleeps until the patience of the test ends.
 TEST(ShmProcesses, NoBellIsLostThoughBothSleepAtEveryMessage) {
     constexpr std::uint64_t rounds = 5'000;
     const std::string name = unique_name();
     const auto play = [&](std::size_t self) {
         Node node({.name = name, .node = self});
-        const Instant end = node.now() + Duration::milliseconds(120'000);
+        const Instant end = node.now() + patience;
         std::uint64_t next = 0;
         while (next < rounds) {
             if (node.now() > end) return false;
@@ -343,17 +345,22 @@ TEST(ShmProcesses, NoBellIsLostThoughBothSleepAtEveryMessage) {
                 next += 1;
                 continue;
             }
-            node.sleep(Duration::milliseconds(1'000));
+            node.sleep(patience);
         }
         return true;
     };
-    const auto start = std::chrono::steady_clock::now();
     Child other([&] { return play(1); });
     EXPECT_TRUE(play(0));
     EXPECT_TRUE(other.succeeded());
-    // If each bell were lost, this would take 5,000 seconds. The limit leaves time for a busy
-    // machine.
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(120));
+}
+
+/// Whether the kernel lets this process reach the memory of its child.
+bool may_reach(pid_t child) {
+    static char byte = 0;  // has the same address in the child
+    char copy = 0;
+    const iovec here{&copy, 1};
+    const iovec there{&byte, 1};
+    return ::process_vm_readv(child, &here, 1, &there, 1, 0) == 1;
 }
 
 TEST(ShmProcesses, AForkedPeerAdoptsItsEndOfAPair) {
@@ -378,16 +385,16 @@ TEST(ShmProcesses, AForkedPeerAdoptsItsEndOfAPair) {
     ASSERT_TRUE(adopted.has_value());
     std::optional<ShmWire> wire(std::move(*adopted));
     host::SteadyClock clock;
-    const Instant end = clock.now() + Duration::milliseconds(120'000);
+    const Instant end = clock.now() + patience;
     std::vector<std::byte> five(100'000, std::byte{5});
     // This writes into private memory of another process, if this kernel permits it.
+    if (!may_reach(child.pid())) GTEST_SKIP() << "this kernel refuses";
     bool written = false;
     while (!written && clock.now() < end) {
         EXPECT_FALSE(wire->receive(clock.now()).has_value());
         if (wire->connected(PeerId{1})) written = wire->write_memory(PeerId{1}, 0, five);
-        if (wire->counters().refused_copies > 2'000'000) break;
     }
-    if (!written) GTEST_SKIP() << "this kernel refuses";
+    ASSERT_TRUE(written);
     EXPECT_EQ(wire->counters().private_copies, 1U);
     TxFrame* const frame = wire->lane(PeerId{1}).claim();
     ASSERT_NE(frame, nullptr);

@@ -9,13 +9,21 @@
 
 namespace wireproof::host {
 
-class SpinClock {
+/// The counter of the processor that runs the caller.
+struct ProcessorTicks {
+    static std::uint64_t now() { return ticks(); }
+    static bool are_steady() { return ticks_are_steady(); }
+};
+
+/// `Clock` and `Ticks` are those of this machine, or of one that a test models.
+template <class Clock, class Ticks>
+class SpinClockOf {
 public:
     /// Never ahead of the steady clock, and at most about a microsecond behind it. It may be some
     /// nanoseconds ahead only while the system slews the clock by more than a thousandth.
     Instant now() {
         if (!kept_) return read();
-        looked_at_ = ticks();
+        looked_at_ = Ticks::now();
         const std::uint64_t gone = looked_at_ - read_at_;
         if (gone >= keep_for_) return read();
         const Duration since_read(static_cast<std::int64_t>(gone * rate_ >> rate_bits));
@@ -33,7 +41,7 @@ public:
         return at;
     }
     /// The steady clock that it asks.
-    const SteadyClock& steady() const { return clock_; }
+    const Clock& steady() const { return clock_; }
 
 private:
     // In ticks. Processors make 1 to 5 ticks per nanosecond.
@@ -49,9 +57,9 @@ private:
     static constexpr double caution = 1.0 / 1024;
 
     [[gnu::noinline]] Instant read() {
-        const std::uint64_t before = ticks();
+        const std::uint64_t before = Ticks::now();
         const Instant at = clock_.now();
-        read_at_ = looked_at_ = ticks();
+        read_at_ = looked_at_ = Ticks::now();
         at_read_ = last_ = std::max(last_, at);
         if (read_at_ - before < short_while) {
             if (kept_) learn(at);
@@ -76,11 +84,11 @@ private:
         learnt_at_ = read_at_;
     }
 
-    SteadyClock clock_;
-    bool kept_ = ticks_are_steady();
+    Clock clock_;
+    bool kept_ = Ticks::are_steady();
     std::uint64_t keep_for_ = short_while;
     std::uint64_t rate_ = 0;  // picoseconds per tick, times 2^rate_bits; 0 until it is known
-    std::uint64_t read_at_ = ticks() - short_while;
+    std::uint64_t read_at_ = Ticks::now() - short_while;
     Instant at_read_;
     Instant last_;
     std::uint64_t looked_at_ = 0;
@@ -90,5 +98,7 @@ private:
     std::uint32_t rounds_ = 0;
     bool quick_ = false;
 };
+
+using SpinClock = SpinClockOf<SteadyClock, ProcessorTicks>;
 
 }  // namespace wireproof::host

@@ -55,11 +55,15 @@ void WorkThreads::wait(std::chrono::milliseconds limit) {
 }
 
 std::size_t WorkThreads::room() const {
-    constexpr Clock::duration short_time = std::chrono::milliseconds(50);
-    constexpr Clock::rep most_ahead = 16;
     const std::lock_guard lock(mutex_);
-    const auto times = short_time / std::max(last_, Clock::duration(1));
-    return threads_.size() * static_cast<std::size_t>(1 + std::min(times, most_ahead));
+    return tasks_for(threads_.size(), last_);
+}
+
+std::size_t tasks_for(std::size_t threads, std::chrono::nanoseconds last) {
+    constexpr std::chrono::nanoseconds short_time = std::chrono::milliseconds(50);
+    constexpr std::int64_t most_ahead = 16;
+    const std::int64_t times = short_time / std::max(last, std::chrono::nanoseconds(1));
+    return threads * static_cast<std::size_t>(1 + std::min(times, most_ahead));
 }
 
 void WorkThreads::run(const std::stop_token& stop) {

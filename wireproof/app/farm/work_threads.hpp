@@ -41,9 +41,7 @@ public:
     /// Blocks until there is a result, at most for `limit`.
     void wait(std::chrono::milliseconds limit);
 
-    /// How many tasks these threads should have, those included that wait for a thread. If tasks
-    /// are short, some wait, so that a thread need not wait for rank 0. If they are long, none
-    /// waits: another rank may be free earlier.
+    /// How many tasks these threads should have (tasks_for).
     std::size_t room() const;
 
 private:
@@ -62,6 +60,11 @@ private:
     Clock::duration last_{std::chrono::hours(1)};  // how long the last task took
     std::vector<std::jthread> threads_;            // last: they end first
 };
+
+/// How many tasks `threads` threads should have, those included that wait for a thread, if the last
+/// task took so long. If tasks are short, some wait, so that a thread need not wait for rank 0. If
+/// they are long, none waits: another rank may be free earlier.
+std::size_t tasks_for(std::size_t threads, std::chrono::nanoseconds last);
 
 /// How many threads each of `ranks` on this host should have. A launcher may have bound each rank
 /// to processors of its own: `own` is how many processors this rank may use, and `launchers` how

@@ -180,7 +180,7 @@ TEST_P(AmEndpointClosed, AForkedChildKeepsNothingOpen) {
     ASSERT_EQ(::pipe(hold.data()), 0);
     const pid_t child = ::fork();
     if (child == 0) {
-        ::alarm(60);
+        ::alarm(120);
         char byte = 0;
         ::close(hold[1]);
         ::_exit(::read(hold[0], &byte, 1) == 0 ? 0 : 1);

@@ -178,9 +178,8 @@ TEST_P(AmEndpointException, AWaitThatItLeavesAsksForNoMoreSignsOfLife) {
         ASSERT_EQ(a().request(1, ask, {1}), Status::ok);
         a().poll();
         while (b().poll() == 0) a().poll();
-        EXPECT_THROW((void)a().wait([] { return false; }, milliseconds(30'000)), Thrown);
-        EXPECT_THROW((void)a().wait([]() -> bool { throw Thrown(); }, milliseconds(30'000)),
-                     Thrown);
+        EXPECT_THROW((void)a().wait([] { return false; }, patience), Thrown);
+        EXPECT_THROW((void)a().wait([]() -> bool { throw Thrown(); }, patience), Thrown);
         ASSERT_TRUE(settle(a(), b()));
         const std::uint64_t before = a().counters(1).keepalives;
         const auto end = Clock::now() + milliseconds(100);

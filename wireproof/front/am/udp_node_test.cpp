@@ -1,12 +1,11 @@
 // A node on UDP that does not know its peer's address until the peer sends, like a receiver of
-// files; and the counts of its wire.
+// files; and the counts of its wire. The sockets are real and time is modelled: it passes between
+// the turns.
 #include "wireproof/front/am/udp_node.hpp"
 
 #include <gtest/gtest.h>
 
 #include "wireproof/front/am/node_test_kit.hpp"
-#include "wireproof/host/steady_clock.hpp"
-#include "wireproof/host/wait.hpp"
 
 namespace wireproof::am {
 namespace {
@@ -70,16 +69,16 @@ class AmUdpNode : public testing::Test {
 protected:
     template <class Done>
     [[nodiscard]] bool run(std::initializer_list<Node*> nodes, Done&& done) {
-        const Instant end = clock.now() + Duration::milliseconds(30'000);
+        const Instant end = now + Duration::milliseconds(30'000);
         while (!done()) {
-            if (clock.now() > end) return false;
-            for (Node* node : nodes) node->poll(clock.now());
-            host::wait_until(-1, clock, clock.now() + Duration::microseconds(50));
+            if (now > end) return false;
+            for (Node* node : nodes) node->poll(now);
+            now = now + Duration::microseconds(50);
         }
         return true;
     }
 
-    host::SteadyClock clock;
+    Instant now{Duration::milliseconds(1)};
 };
 
 TEST_F(AmUdpNode, KeepsWhoTookAnOpenPlaceUntilItIsLost) {
@@ -91,12 +90,12 @@ TEST_F(AmUdpNode, KeepsWhoTookAnOpenPlaceUntilItIsLost) {
         std::uint32_t posted = 0;
         ASSERT_TRUE(run({&server.node, &first.node}, [&] {
             if (posted == first.answers && posted < 20) {
-                EXPECT_EQ(first.node.request(clock.now(), 0, ask, words({posted++})), Status::ok);
+                EXPECT_EQ(first.node.request(now, 0, ask, words({posted++})), Status::ok);
             }
             if (first.answers == 0) return false;
             stranger.lane(PeerId{0}).claim()->add_payload(garbage);
             stranger.lane(PeerId{0}).commit();
-            stranger.flush(clock.now());
+            stranger.flush(now);
             return first.answers == 20;
         }));
         EXPECT_GT(server.udp.counts().unknown_source, 0U) << "the place was not open any more";
@@ -106,7 +105,7 @@ TEST_F(AmUdpNode, KeepsWhoTookAnOpenPlaceUntilItIsLost) {
     server.node.set_awaiting(true);
     ASSERT_TRUE(run({&server.node}, [&] { return server.lost == 1; }));
     server.node.set_awaiting(false);
-    ASSERT_EQ(second.node.request(clock.now(), 0, ask, words({1})), Status::ok);
+    ASSERT_EQ(second.node.request(now, 0, ask, words({1})), Status::ok);
     ASSERT_TRUE(run({&server.node, &second.node}, [&] { return second.answers == 1; }));
     EXPECT_EQ(server.node.counters(1).sessions, 2U);
 }
@@ -114,17 +113,16 @@ TEST_F(AmUdpNode, KeepsWhoTookAnOpenPlaceUntilItIsLost) {
 TEST_F(AmUdpNode, SendsInOneTurnMoreThanTheWireTakesAtOnce) {
     Server server;
     Client client(server, 10);
-    ASSERT_EQ(client.node.request(clock.now(), 0, ask, words({0})), Status::ok);
+    ASSERT_EQ(client.node.request(now, 0, ask, words({0})), Status::ok);
     ASSERT_TRUE(run({&server.node, &client.node}, [&] { return client.answers == 1; }));
     for (std::uint32_t i = 0; i < 300; ++i) {
         // Two of these do not fit into one packet.
-        ASSERT_EQ(
-            client.node.request(clock.now(), 0, ask, words(std::vector<std::uint32_t>(180, i))),
-            Status::ok);
+        ASSERT_EQ(client.node.request(now, 0, ask, words(std::vector<std::uint32_t>(180, i))),
+                  Status::ok);
     }
     const std::uint64_t before = client.udp.counts().frames_sent;
-    client.node.poll(clock.now());
-    client.node.poll(clock.now());  // the first poll may hold some back
+    client.node.poll(now);
+    client.node.poll(now);  // the first poll may hold some back
     EXPECT_GE(client.udp.counts().frames_sent, before + 300);
 }
 
@@ -133,8 +131,7 @@ TEST_F(AmUdpNode, CountsWhatGoesThroughItsWire) {
     Client client(server, 10, {.loss = 0.2, .bit_error = 1e-4, .duplicate = 0.2});
     std::uint32_t posted = 0;
     ASSERT_TRUE(run({&server.node, &client.node}, [&] {
-        if (posted < 200 &&
-            client.node.request(clock.now(), 0, ask, words({posted})) == Status::ok) {
+        if (posted < 200 && client.node.request(now, 0, ask, words({posted})) == Status::ok) {
             ++posted;
         }
         return client.answers == 200;

@@ -45,7 +45,7 @@ TEST(CReports, ALostPeerIsReportedWithWhatWasUnderWay) {
     wireproof_status put = not_ended;
     ASSERT_EQ(wireproof_endpoint_store_async(pair.a(), 1, 0, "bytes", 5, stored, 0, ended, &put),
               0);
-    EXPECT_EQ(wireproof_endpoint_flush(pair.a(), 1, 20'000), WIREPROOF_PEER_LOST);
+    EXPECT_EQ(wireproof_endpoint_flush(pair.a(), 1, patience_ms), WIREPROOF_PEER_LOST);
     EXPECT_EQ(loss.count, 1);
     EXPECT_EQ(loss.lost.size, sizeof(wireproof_peer_lost));
     EXPECT_EQ(loss.lost.peer, 1U);
@@ -65,9 +65,9 @@ TEST(CReports, AReportIsReplacedAndRemoved) {
     ASSERT_EQ(wireproof_endpoint_on_peer_lost(pair.a(), note_loss, &second), WIREPROOF_OK);
     pair.free_b();
     ASSERT_EQ(wireproof_endpoint_request(pair.a(), 1, ask, "", 0), WIREPROOF_OK);
-    EXPECT_EQ(wireproof_endpoint_flush(pair.a(), 1, 20'000), WIREPROOF_PEER_LOST);
+    EXPECT_EQ(wireproof_endpoint_flush(pair.a(), 1, patience_ms), WIREPROOF_PEER_LOST);
     ASSERT_EQ(wireproof_endpoint_on_peer_lost(pair.a(), nullptr, nullptr), WIREPROOF_OK);
-    EXPECT_EQ(wireproof_endpoint_flush(pair.a(), 1, 20'000), WIREPROOF_PEER_LOST);
+    EXPECT_EQ(wireproof_endpoint_flush(pair.a(), 1, patience_ms), WIREPROOF_PEER_LOST);
     EXPECT_EQ(first.count, 0);
     EXPECT_EQ(second.count, 1);
 }

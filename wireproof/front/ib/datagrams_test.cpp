@@ -200,7 +200,7 @@ TEST(DatagramServices, NameAQueuePairAndItsKey) {
     std::thread other([&] {
         End active(52, 1024, options);
         const auto resolved = AddressHandle::resolve(active.device, host(51), datagram_service,
-                                                     span_of("which one?"), 60s);
+                                                     span_of("which one?"), patience);
         if (!resolved) {
             told = resolved.error();
             return;
@@ -209,9 +209,9 @@ TEST(DatagramServices, NameAQueuePairAndItsKey) {
         EXPECT_EQ(resolved->address.host(), host(51));
         EXPECT_EQ(resolved->address.qkey(), qkey);
         EXPECT_EQ(active.pair.send_inline_to(2, span_of("found"), resolved->address), Status::ok);
-        EXPECT_TRUE(active.completions.wait(60s));
+        EXPECT_TRUE(active.completions.wait(patience));
     });
-    auto asked = listener->wait(60s);
+    auto asked = listener->wait(patience);
     ASSERT_TRUE(asked);
     EXPECT_EQ(asked->address(), host(52));
     EXPECT_EQ(asked->told().size(), 180U);
@@ -228,7 +228,7 @@ TEST(DatagramServices, NameAQueuePairAndItsKey) {
     EXPECT_EQ(why(passive.pair, std::vector<std::byte>(137)), from + "too much to tell");
     EXPECT_EQ(why(passive.pair, span_of("this one")), "");
     EXPECT_EQ(why(passive.pair, {}), from + "answered before");
-    const auto came = passive.completions.wait(60s);
+    const auto came = passive.completions.wait(patience);
     ASSERT_TRUE(came);
     EXPECT_EQ(passive.text(0, came->length), "found");
     EXPECT_EQ(came->sender->host(), host(52));
@@ -246,7 +246,7 @@ TEST(DatagramServices, AreRefusedInOneLine) {
         End active(55, 1024, {.transport = Transport::datagram});
         const auto ask = [&](std::uint64_t whom, std::string_view tell) {
             const auto resolved =
-                AddressHandle::resolve(active.device, host(54), whom, span_of(tell), 60s);
+                AddressHandle::resolve(active.device, host(54), whom, span_of(tell), patience);
             reasons.push_back(resolved ? "" : resolved.error());
         };
         ask(datagram_service_of_port(1), "");

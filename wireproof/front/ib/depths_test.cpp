@@ -65,8 +65,8 @@ TEST(Depths, OfARequestThatIsAcceptedAreAnsweredEachByItsCounterpart) {
                             .initiator_depth = 7,
                             .path_mtu = proto::ib::path_mtu_code(1024)},
                            [&] {
-                               auto asked = listener->wait(60s);
-                               if (asked) accepted = asked->accept(passive.pair, {}, 60s);
+                               auto asked = listener->wait(patience);
+                               if (asked) accepted = asked->accept(passive.pair, {}, patience);
                            });
     ASSERT_TRUE(accepted) << accepted.error();
     EXPECT_EQ(reply.responder_resources, 7) << "what the asker may have outstanding";
@@ -81,7 +81,7 @@ TEST(Depths, OfAReplyBoundWhatIsOutstandingToItsPeer) {
     const proto::ib::CmRequest request = peer.accept_while(
         depths_service,
         {.queue_pair = peers_number, .responder_resources = 1, .initiator_depth = 4},
-        [&] { met = active.pair.connect(host(37), depths_service, {}, 60s); });
+        [&] { met = active.pair.connect(host(37), depths_service, {}, patience); });
     ASSERT_TRUE(met) << met.error();
     EXPECT_EQ(request.initiator_depth, 9);
     EXPECT_EQ(request.responder_resources, 12);

@@ -53,17 +53,33 @@ std::uint64_t value(const PublishedSection& section, const PublishedRow& row,
     return 0;
 }
 
-class DeviceCounters : public Devices {};
+class DeviceCounters : public Devices {
+protected:
+    /// A device copies its counters before it sleeps.
+    static void make_ready_to_sleep(Device& device) {
+        for (int i = 0; i < 1000 && !device.arm(); ++i) device.poll();
+    }
+    /// Waits until `holds` is true of what is shown.
+    template <class Holds>
+    [[nodiscard]] static bool wait_until(Device& device, Holds&& holds) {
+        const auto end = std::chrono::steady_clock::now() + patience;
+        while (!holds()) {
+            if (std::chrono::steady_clock::now() > end) return false;
+            device.wait({}, milliseconds(15));
+        }
+        return true;
+    }
+};
 
 TEST_F(DeviceCounters, TellWhatAQueuePairDid) {
-    open();
+    open({.ack_timeout = std::chrono::nanoseconds(0)});  // nothing is sent again
     a->put(0, "sixteen bytes...");
     for (std::uint64_t id = 1; id <= 3; ++id) {
         ASSERT_EQ(a->pair.write(id, a->region->piece(0, 16), b->remote(100)), Status::ok);
         ASSERT_EQ(next(*a).status, WorkStatus::success);
     }
-    a->device.wait({}, milliseconds(15));
-    b->device.wait({}, milliseconds(15));
+    make_ready_to_sleep(a->device);
+    make_ready_to_sleep(b->device);
     const auto all = shown();
     ASSERT_EQ(all.size(), 2U);
     EXPECT_EQ(all[0].source, wireproof::host::CounterSource::ib_device);
@@ -92,25 +108,26 @@ TEST_F(DeviceCounters, TellWhatAQueuePairDid) {
 TEST_F(DeviceCounters, FollowQueuePairsThatComeChangeAndGo) {
     a.emplace(1, 1024, QueuePairOptions());
     b.emplace(2, 512, QueuePairOptions());
-    a->device.wait({}, milliseconds(15));
+    make_ready_to_sleep(a->device);
     EXPECT_NE(detail(row_of(shown()[0], a->pair).details, "state"), "RTS");
     EXPECT_EQ(detail(row_of(shown()[0], a->pair).details, "peer"), "");
     connect();
-    a->device.wait({}, milliseconds(15));
-    EXPECT_EQ(detail(row_of(shown()[0], a->pair).details, "state"), "RTS");
+    EXPECT_TRUE(wait_until(a->device, [this] {
+        return detail(row_of(shown()[0], a->pair).details, "state") == "RTS";
+    }));
     auto third = QueuePair::create(a->domain, a->completions, a->completions,
                                    {.transport = Transport::datagram});
     ASSERT_TRUE(third);
-    a->device.wait({}, milliseconds(15));
+    make_ready_to_sleep(a->device);
     EXPECT_EQ(total(shown()[0], "device.queue_pairs"), 2U);
     EXPECT_EQ(detail(row_of(shown()[0], *third).details, "transport"), "UD");
     const std::size_t rows = shown()[0].rows.size();
     ASSERT_EQ(a->pair.post_receive(1, a->region->piece(0, 16)), Status::ok);
-    a->device.wait({}, milliseconds(15));
+    make_ready_to_sleep(a->device);
     EXPECT_EQ(value(shown()[0], row_of(shown()[0], a->pair), "receives_posted"), 1U);
     const std::string number = std::to_string(third->number());
     third = Result<QueuePair>::failure("");
-    a->device.wait({}, milliseconds(15));
+    make_ready_to_sleep(a->device);
     EXPECT_EQ(total(shown()[0], "device.queue_pairs"), 1U);
     const auto left = shown();
     ASSERT_EQ(left[0].rows.size(), rows - 1);
@@ -121,7 +138,7 @@ TEST_F(DeviceCounters, FollowQueuePairsThatComeChangeAndGo) {
 TEST_F(DeviceCounters, AnEventLoopThatIsAboutToSleepCopiesThem) {
     open();
     ASSERT_EQ(a->pair.post_receive(1, a->region->piece(0, 16)), Status::ok);
-    for (int i = 0; i < 1000 && !a->device.arm(); ++i) a->device.poll();
+    make_ready_to_sleep(a->device);
     EXPECT_EQ(value(shown()[0], row_of(shown()[0], a->pair), "receives_posted"), 1U);
 }
 
@@ -138,7 +155,7 @@ TEST_F(DeviceCounters, EndWithTheDeviceAndAreNotShownIfTheOptionSaysSo) {
 
 TEST_F(DeviceCounters, OfAParentAreNotWrittenByItsChild) {
     open();
-    a->device.wait({}, milliseconds(15));
+    make_ready_to_sleep(a->device);
     const auto updated = shown()[0].updated_ns;
     EXPECT_EQ(in_child([&] {
                   a->device.poll();

@@ -27,7 +27,7 @@ class DeviceLoop : public Devices {
 protected:
     /// Polls both devices in one loop. Calls `each` after each poll, until it returns true.
     template <class Each>
-    void run(Each&& each, nanoseconds limit = 60s) {
+    void run(Each&& each, nanoseconds limit = patience) {
         const auto end = Clock::now() + limit;
         while (true) {
             ++turns;
@@ -111,21 +111,18 @@ TEST_F(DeviceLoop, SleepsWhileNothingHappens) {
 TEST_F(DeviceLoop, EndsWhatItWaitsForWhenAPeerIsSilent) {
     open();
     b.reset();
-    const auto start = Clock::now();
     ASSERT_EQ(a->pair.write(1, a->region->piece(0, 8), {0, 0}), Status::ok);
     a->device.poll();
-    ASSERT_TRUE(a->device.arm());
     const nanoseconds left = a->device.next_timeout();
-    EXPECT_GT(left, 1ms);
     EXPECT_LE(left, 268ms) << "four times the acknowledgement timeout";
-    std::this_thread::sleep_until(start + left + 1ms);
+    std::this_thread::sleep_for(left + 1ms);
     EXPECT_EQ(a->device.next_timeout(), 0ns);
     EXPECT_FALSE(a->device.arm());
     EXPECT_GT(a->device.poll(), 0U) << "it is sent again";
 }
 
 TEST_F(DeviceLoop, PollsAgainWhereWorkWasPosted) {
-    open();
+    open({.ack_timeout = 0ns});  // no deadline comes while the test is slow
     a->device.poll();
     EXPECT_TRUE(a->device.arm());
     EXPECT_EQ(a->device.next_timeout(), nanoseconds::max());
@@ -144,10 +141,10 @@ TEST_F(DeviceLoop, PollsAgainWhereAConnectionIsAnswered) {
     ASSERT_TRUE(listener);
     std::thread other([] {
         End asker(3, 1024, {});
-        EXPECT_FALSE(asker.pair.connect(host(1), service, {}, 60s));
+        EXPECT_FALSE(asker.pair.connect(host(1), service, {}, patience));
     });
     {
-        auto asked = listener->wait(60s);
+        auto asked = listener->wait(patience);
         ASSERT_TRUE(asked);
         a->device.poll();
         EXPECT_TRUE(a->device.arm());
@@ -183,8 +180,8 @@ TEST_F(DeviceLoop, AWakeEndsTheSleepOfAWait) {
         a->device.wake();
     });
     const auto start = Clock::now();
-    EXPECT_TRUE(a->device.wait([&] { return told.load(); }, 60s));
-    EXPECT_LT(Clock::now() - start, 30s);
+    EXPECT_TRUE(a->device.wait([&] { return told.load(); }, patience));
+    EXPECT_LT(Clock::now() - start, patience / 2);
     other.join();
 }
 
@@ -199,8 +196,8 @@ TEST_F(DeviceLoop, AWakeIsNotLostInAConditionThatPolls) {
             a->device.poll();
             return ++calls == 5;
         },
-        60s));
-    EXPECT_LT(Clock::now() - start, 30s);
+        patience));
+    EXPECT_LT(Clock::now() - start, patience / 2);
 }
 
 TEST_F(DeviceLoop, HasNoDescriptorInAForkedChild) {

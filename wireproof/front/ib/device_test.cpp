@@ -131,8 +131,8 @@ TEST_F(Devices, NoTurnIsTakenUpByOneLargeTransfer) {
     ASSERT_TRUE(to);
     ASSERT_EQ(a->pair.read(1, from->all(), {to->address(), to->key()}), Status::ok);
     std::size_t most = 0;
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (std::chrono::steady_clock::now() < patience) {
+    const auto end_of_patience = std::chrono::steady_clock::now() + patience;
+    while (std::chrono::steady_clock::now() < end_of_patience) {
         most = std::max({most, a->device.poll(), b->device.poll()});
         if (const auto one = a->completions.poll()) {
             EXPECT_EQ(one->status, WorkStatus::success);
@@ -279,7 +279,7 @@ TEST(CompletionQueue, SaysThatItWasTooSmall) {
     // The key names no memory: the first work ends with an error, and the second is flushed.
     ASSERT_EQ(pair->send(1, {.address = 1, .length = 1, .key = 0x500}), Status::ok);
     ASSERT_EQ(pair->send(2, Piece()), Status::ok);
-    const auto one = small.wait(60s);
+    const auto one = small.wait(patience);
     ASSERT_TRUE(one);
     EXPECT_EQ(one->status, WorkStatus::local_protection_error);
     EXPECT_TRUE(small.overrun());

@@ -16,6 +16,9 @@
 
 namespace wireproof::ib::test {
 
+/// It only ends a test that hangs.
+inline constexpr std::chrono::milliseconds patience(120'000);
+
 /// The address as text, for options.
 inline std::string host(unsigned number) {
     return wireproof::test::own_host(number).host_text();
@@ -72,8 +75,8 @@ protected:
     }
     /// The next completion of an end. Polls both devices until it is there.
     Completion next(End& end) {
-        const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-        while (std::chrono::steady_clock::now() < patience) {
+        const auto end_of_patience = std::chrono::steady_clock::now() + patience;
+        while (std::chrono::steady_clock::now() < end_of_patience) {
             a->device.poll();
             b->device.poll();
             if (const auto one = end.completions.poll()) return *one;

@@ -61,7 +61,7 @@ std::uint64_t packets_of_a_write(End& end, ScriptedPeer& peer) {
     const std::uint64_t before = peer.packets();
     const auto start = std::chrono::steady_clock::now();
     EXPECT_EQ(end.pair.write(1, end.region->piece(0, 8), {0x1000, 7}), Status::ok);
-    const auto ended = end.completions.wait(60s);
+    const auto ended = end.completions.wait(patience);
     EXPECT_TRUE(ended && ended->status == WorkStatus::retry_exceeded);
     EXPECT_GE(std::chrono::steady_clock::now() - start, 3 * 20ms);
     return peer.packets() - before;
@@ -88,7 +88,7 @@ TEST(Retries, WaitForAReceiverAsLongAsItsOptionsSay) {
             ended = sender.completions.poll();
             return ended.has_value();
         },
-        60s));
+        patience));
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->status, WorkStatus::receiver_not_ready);
     EXPECT_GE(std::chrono::steady_clock::now() - start, 2 * 20ms);
@@ -101,7 +101,7 @@ TEST(Retries, OfARequestAreToldAndDone) {
     const proto::ib::CmRequest request = peer.accept_while(
         retries_service,
         {.queue_pair = peers_number, .responder_resources = 1, .initiator_depth = 1},
-        [&] { met = active.pair.connect(host(46), retries_service, {}, 60s); });
+        [&] { met = active.pair.connect(host(46), retries_service, {}, patience); });
     ASSERT_TRUE(met) << met.error();
     EXPECT_EQ(request.primary.ack_timeout, 13);
     EXPECT_EQ(request.retry_count, 2);
@@ -121,8 +121,8 @@ TEST(Retries, OfAnAcceptedRequestAreToldAndDone) {
                             .queue_pair = peers_number,
                             .path_mtu = proto::ib::path_mtu_code(1024)},
                            [&] {
-                               auto asked = listener->wait(60s);
-                               if (asked) accepted = asked->accept(passive.pair, {}, 60s);
+                               auto asked = listener->wait(patience);
+                               if (asked) accepted = asked->accept(passive.pair, {}, patience);
                            });
     ASSERT_TRUE(accepted) << accepted.error();
     EXPECT_EQ(reply.rnr_retry, 5);

@@ -28,7 +28,7 @@ struct ScriptedPeer {
     }
 
     /// Accepts the first request for `service` with `reply`, while this thread runs `ask`. The
-    /// request is empty if none came within a minute.
+    /// request is empty if none came.
     template <class Ask>
     proto::ib::CmRequest accept_while(std::uint64_t service, const proto::ib::CmReply& reply,
                                       Ask&& ask) {
@@ -38,7 +38,7 @@ struct ScriptedPeer {
         std::thread other([&] {
             std::optional<proto::ib::CmEvent> event;
             device.wait([&] { return (event = device.cm.next_request(service)).has_value(); },
-                        std::chrono::minutes(1));
+                        patience);
             if (!event) return;
             request = std::get<proto::ib::CmRequest>(event->message);
             device.cm.management().accept(device.clock.now(), event->id, reply);
@@ -50,7 +50,7 @@ struct ScriptedPeer {
         return request;
     }
     /// Sends `request` to the device at host(number), while this thread runs `answer`. The reply
-    /// is empty if none came within a minute.
+    /// is empty if none came.
     template <class Answer>
     proto::ib::CmReply connect_while(unsigned number, const proto::ib::CmRequest& request,
                                      Answer&& answer) {
@@ -60,7 +60,7 @@ struct ScriptedPeer {
             const auto to = device.peer_at(*parse_host(host(number)));
             const auto id = cm.connect(device.clock.now(), *to, request);
             device.cm.join(*id, request.queue_pair);
-            device.wait([&] { return device.cm.has_answer(*id); }, std::chrono::minutes(1));
+            device.wait([&] { return device.cm.has_answer(*id); }, patience);
             const auto event = device.cm.take_answer(*id);
             if (!event || event->what != proto::ib::CmEvent::What::replied) return;
             reply = std::get<proto::ib::CmReply>(event->message);

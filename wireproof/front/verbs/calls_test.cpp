@@ -16,9 +16,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-bool is_readable(int handle, int milliseconds) {
+bool is_readable(int handle, std::int64_t milliseconds) {
     pollfd wanted{handle, POLLIN, 0};
-    return ::poll(&wanted, 1, milliseconds) == 1;
+    return ::poll(&wanted, 1, static_cast<int>(milliseconds)) == 1;
 }
 
 TEST(Verbs, ASendArrivesAndCompletesOnBothSides) {
@@ -190,7 +190,7 @@ TEST(Verbs, AChannelIsReadableOnceForEachRequestToBeTold) {
     ASSERT_EQ(a.post(IBV_WR_RDMA_WRITE, 1, a.piece(0, 8), pair.b.contact()), 0);
     ASSERT_EQ(a.post(IBV_WR_RDMA_WRITE, 2, a.piece(0, 8), pair.b.contact()), 0);
     // No call polls: the keeper moves the packets.
-    ASSERT_TRUE(is_readable(a.channel->fd, 30000));
+    ASSERT_TRUE(is_readable(a.channel->fd, patience.count()));
     ASSERT_EQ(ibv_get_cq_event(a.channel, &queue, &user), 0);
     EXPECT_EQ(queue, a.completions);
     EXPECT_EQ(user, &a);

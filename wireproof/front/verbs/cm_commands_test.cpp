@@ -138,24 +138,12 @@ TEST_F(Cm, NobodyListeningIsARejection) {
     }
 }
 
-TEST_F(Cm, WhoAsksAMomentTooEarlyIsHeard) {
-    listener = server.created(uid_of_listener);
-    // Nobody looks for a file of the device's own address.
-    ASSERT_EQ(server.bind(listener, ip("127.0.0.1", 0)), 0);
-    port = port_of(server.query(listener, RDMA_USER_CM_QUERY_ADDR));
-    const std::uint32_t id = routed();
-    ASSERT_EQ(client.connect(id, CmFile::parameters(0x11, "")), 0);
-    EXPECT_FALSE(server.has_event(20));
-    ASSERT_EQ(server.listen(listener), 0);
-    EXPECT_EQ(server.event(cm_event::connect_request).param.conn.qp_num, 0x11U);
-}
-
 TEST_F(Cm, ANameThatNobodyHasYetIsLookedForAMomentLonger) {
     port = 7322;
     const std::uint32_t id = client.created(uid_of_asker);
     ASSERT_EQ(client.resolve(id, ip("127.0.0.1", port)), 0);
     EXPECT_EQ(client.resolve(id, ip("127.0.0.1", port)), EINVAL);
-    EXPECT_FALSE(client.has_event(50));
+    EXPECT_FALSE(client.has_event(0));
     listener = server.created(uid_of_listener);
     ASSERT_EQ(server.bind(listener, ip("127.0.0.1", port)), 0);
     client.event(cm_event::address_resolved);
@@ -168,7 +156,7 @@ TEST_F(Cm, RequestsThatWaitAreRefusedWhenTheListenerGoes) {
     listen();
     const std::uint32_t id = routed();
     ASSERT_EQ(client.connect(id, CmFile::parameters(0x11, "")), 0);
-    ASSERT_TRUE(server.has_event(30000));
+    ASSERT_TRUE(server.has_event(patience.count()));
     EXPECT_EQ(server.destroy(listener), 0);
     client.event(cm_event::rejected);
 }
@@ -228,7 +216,7 @@ TEST_F(Cm, EventsThatNobodyTookGoWithTheirIdentifier) {
     listen();
     const std::uint32_t id = client.created(uid_of_asker);
     EXPECT_EQ(client.resolve(id, ip("127.0.0.1", port)), 0);
-    EXPECT_TRUE(client.has_event(30000));
+    EXPECT_TRUE(client.has_event(patience.count()));
     std::uint32_t events = 9;
     EXPECT_EQ(client.destroy(id, &events), 0);
     EXPECT_EQ(events, 0U);
@@ -239,7 +227,7 @@ TEST_F(Cm, AnIdentifierMovesToAnotherDescriptorWithItsEvents) {
     listen();
     const std::uint32_t id = client.created(uid_of_asker);
     EXPECT_EQ(client.resolve(id, ip("127.0.0.1", port)), 0);
-    ASSERT_TRUE(client.has_event(30000));
+    ASSERT_TRUE(client.has_event(patience.count()));
     CmFile other;
     rdma_ucm_migrate_id command{};
     command.id = id;
@@ -428,7 +416,7 @@ TEST_F(Cm, AnswersThatHaveNoRoomOrNoMemoryAreRefused) {
     listen();
     const std::uint32_t id = client.created(uid_of_asker);
     ASSERT_EQ(client.resolve(id, ip("127.0.0.1", port)), 0);
-    ASSERT_TRUE(client.has_event(30000));
+    ASSERT_TRUE(client.has_event(patience.count()));
     rdma_ucm_get_event event{.response = 8};
     EXPECT_EQ(client.write(RDMA_USER_CM_CMD_GET_EVENT, &event, sizeof event, 0x200), EFAULT);
     EXPECT_EQ(client.write(RDMA_USER_CM_CMD_GET_EVENT, &event, sizeof event, 20), ENOSPC);

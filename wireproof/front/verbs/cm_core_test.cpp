@@ -8,6 +8,7 @@
 
 #include "wireproof/front/verbs/cm_events.hpp"
 #include "wireproof/front/verbs/context.hpp"
+#include "wireproof/front/verbs/verbs_test_kit.hpp"
 
 namespace wireproof::verbs::test {
 namespace {
@@ -24,7 +25,9 @@ protected:
         ASSERT_EQ(cm.resolve_route(channel, id), 0);
         rdma_ucm_conn_param asked{};
         asked.valid = 1;
+        before_question = cm.engine().now();
         ASSERT_EQ(cm.connect(channel, id, asked), 0);
+        after_question = cm.engine().now();
     }
     void TearDown() override { cm.close(channel); }
     virtual std::uint16_t space() const { return RDMA_PS_TCP; }
@@ -38,11 +41,13 @@ protected:
                 });
         return found;
     }
-    /// The refusal arrives after `later`.
-    void refuse(Duration later, proto::ib::CmEvent event) {
+    /// The refusal arrives at once, or when it no longer means that it was too early.
+    enum class When : std::uint8_t { soon, late };
+    void refuse(When when, proto::ib::CmEvent event) {
         event.id = connection().value();
-        cm.engine().managing([&](Instant now, proto::ib::ConnectionManagement& management) {
-            cm.on_event(now + later, management, event);
+        const Instant at = when == When::soon ? before_question : after_question + early_most;
+        cm.engine().managing([&](Instant, proto::ib::ConnectionManagement& management) {
+            cm.on_event(at, management, event);
             return 0;
         });
     }
@@ -52,7 +57,7 @@ protected:
     }
     /// True when a request other than `before` is on its way.
     bool asks_again(proto::ib::CmId before) {
-        const auto end = std::chrono::steady_clock::now() + 30s;
+        const auto end = std::chrono::steady_clock::now() + patience;
         while (std::chrono::steady_clock::now() < end) {
             const auto now = connection();
             if (now && *now != before) return true;
@@ -65,6 +70,8 @@ protected:
     RdmaCm cm{shared_engine().value()};
     std::shared_ptr<CmChannel> channel = std::make_shared<CmChannel>();
     std::uint32_t id = 0;
+    Instant before_question;
+    Instant after_question;
 };
 
 class RefusedDatagrams : public Refused {
@@ -73,16 +80,16 @@ class RefusedDatagrams : public Refused {
 
 TEST_F(Refused, BecauseItWasTooEarlyAsksAgain) {
     const proto::ib::CmId first = connection().value();
-    refuse({}, rejection(proto::ib::CmReason::invalid_service));
+    refuse(When::soon, rejection(proto::ib::CmReason::invalid_service));
     EXPECT_TRUE(asks_again(first));
     EXPECT_EQ(told(cm_event::rejected), 0U);
-    refuse(early_most, rejection(proto::ib::CmReason::invalid_service));
+    refuse(When::late, rejection(proto::ib::CmReason::invalid_service));
     EXPECT_EQ(told(cm_event::rejected), 1U);
     EXPECT_FALSE(connection());
 }
 
 TEST_F(Refused, ForAnotherReasonIsTold) {
-    refuse({}, rejection(proto::ib::CmReason::consumer));
+    refuse(When::soon, rejection(proto::ib::CmReason::consumer));
     EXPECT_EQ(told(cm_event::rejected), 1U);
 }
 
@@ -92,19 +99,19 @@ TEST_F(Refused, ForItsPathMtuAsksForTheOneThatWouldDo) {
     why.detail_length = 1;
     why.detail[0] = std::byte{1};
     const proto::ib::CmId first = connection().value();
-    refuse({}, narrow);
+    refuse(When::soon, narrow);
     EXPECT_TRUE(asks_again(first));
     cm.with(channel, id, [&](const CmIdentifier& one, Instant, proto::ib::ConnectionManagement&) {
         EXPECT_EQ(one.path_mtu, 256U);
         EXPECT_EQ(std::get<proto::ib::CmRequest>(one.question).path_mtu, 1);
         return 0;
     });
-    refuse({}, narrow);  // not smaller than the path MTU that it asked for
+    refuse(When::soon, narrow);  // not smaller than the path MTU that it asked for
     EXPECT_EQ(told(cm_event::rejected), 1U);
 }
 
 TEST_F(Refused, AndDestroyedAsksNoMore) {
-    refuse({}, rejection(proto::ib::CmReason::invalid_service));
+    refuse(When::soon, rejection(proto::ib::CmReason::invalid_service));
     std::uint32_t taken = 0;
     EXPECT_EQ(cm.destroy(channel, id, taken), 0);
     std::this_thread::sleep_for(100ms);
@@ -116,9 +123,9 @@ TEST_F(RefusedDatagrams, BecauseItWasTooEarlyAsksAgain) {
         .what = proto::ib::CmEvent::What::resolved,
         .message = proto::ib::CmServiceReply{.status = proto::ib::CmServiceStatus::unsupported}};
     const proto::ib::CmId first = connection().value();
-    refuse({}, unsupported);
+    refuse(When::soon, unsupported);
     EXPECT_TRUE(asks_again(first));
-    refuse(early_most, unsupported);
+    refuse(When::late, unsupported);
     EXPECT_EQ(told(cm_event::unreachable), 1U);
 }
 

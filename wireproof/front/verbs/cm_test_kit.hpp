@@ -158,14 +158,14 @@ public:
         return answer;
     }
 
-    bool has_event(int milliseconds) const {
+    bool has_event(std::int64_t milliseconds) const {
         pollfd wanted{handle_, POLLIN, 0};
-        return ::poll(&wanted, 1, milliseconds) == 1;
+        return ::poll(&wanted, 1, static_cast<int>(milliseconds)) == 1;
     }
-    /// Returns the next event, which must be of this kind. Waits for it for half a minute.
+    /// Waits for the next event, which must be of this kind.
     rdma_ucm_event_resp event(std::uint32_t kind) {
         rdma_ucm_event_resp answer{};
-        if (!has_event(30000)) {
+        if (!has_event(patience.count())) {
             ADD_FAILURE() << "no event " << kind;
             return answer;
         }

@@ -10,8 +10,8 @@
 #include <array>
 #include <string>
 
-#include "wireproof/front/verbs/api.hpp"
 #include "wireproof/front/verbs/peers_test_kit.hpp"
+#include "wireproof/front/verbs/verbs_test_kit.hpp"
 
 namespace wireproof::verbs::test {
 
@@ -39,10 +39,10 @@ public:
         const ssize_t size = ::recv(socket_.handle(), packet.data(), packet.size(), MSG_DONTWAIT);
         return {packet.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
     }
-    /// The next packet. Empty: none came for half a minute.
+    /// The next packet. Empty: none came.
     std::string wait() const {
         pollfd readable{.fd = socket_.handle(), .events = POLLIN, .revents = 0};
-        ::poll(&readable, 1, 30'000);
+        ::poll(&readable, 1, static_cast<int>(patience.count()));
         return take();
     }
 

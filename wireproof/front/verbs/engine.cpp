@@ -432,11 +432,8 @@ bool Engine::let_keeper_listen(Instant now, Instant not_before) {
 
 bool Engine::keepers_turn() {
     const Instant now = clock_.now();
-    if (habit_.keeper_rests(now)) {
-        keeper_.plan(now + habit_.rest(now), false);
-        // Meanwhile the program may be about to sleep, and may have seen that the keeper listens.
-        if (habit_.keeper_rests(now)) return true;
-    }
+    const auto rest = [this](Instant until) { keeper_.plan(until, false); };
+    if (habit_.keeper_rests_again(now, rest)) return true;
     const std::unique_lock guard(lock_, std::try_to_lock);
     if (!guard.owns_lock()) return false;
     // Nobody would catch an exception of this thread. It tries again later, when there may be

@@ -12,6 +12,8 @@
 namespace wireproof::verbs::test {
 namespace {
 
+using namespace std::chrono_literals;
+
 /// Devices that open while this object exists have these faults.
 class Script {
 public:
@@ -32,10 +34,11 @@ private:
 };
 
 /// Waits for the next event, acknowledges it and returns it. Empty: none came in time.
-std::optional<ibv_async_event> next_event(ibv_context* context, int milliseconds = 30'000) {
+std::optional<ibv_async_event> next_event(ibv_context* context,
+                                          std::chrono::milliseconds limit = patience) {
     pollfd waits{context->async_fd, POLLIN, 0};
     ibv_async_event event{};
-    if (::poll(&waits, 1, milliseconds) != 1) return std::nullopt;
+    if (::poll(&waits, 1, static_cast<int>(limit.count())) != 1) return std::nullopt;
     if (ibv_get_async_event(context, &event) != 0) return std::nullopt;
     ibv_ack_async_event(&event);
     return event;
@@ -82,7 +85,7 @@ TEST(FaultEvents, ADeviceThatFailsTakesItsQueuePairsAlong) {
         const auto event = next_event(end->context);
         ASSERT_TRUE(event);
         EXPECT_EQ(event->event_type, IBV_EVENT_DEVICE_FATAL);
-        EXPECT_FALSE(next_event(end->context, 0)) << "of its queue pairs, none is told";
+        EXPECT_FALSE(next_event(end->context, 0ms)) << "of its queue pairs, none is told";
         EXPECT_EQ(state_of(*end), IBV_QPS_ERR);
     }
     ibv_wc last = pair.b.wait();
@@ -94,27 +97,30 @@ TEST(FaultEvents, OfAQueuePairIsToldOfThatOneAndEndsIt) {
     for (const auto& [what, type] :
          {std::pair{"QP_FATAL", IBV_EVENT_QP_FATAL}, std::pair{"QP_REQ_ERR", IBV_EVENT_QP_REQ_ERR},
           std::pair{"QP_ACCESS_ERR", IBV_EVENT_QP_ACCESS_ERR}}) {
-        const Script script(std::string("[[event]]\nqueue_pair = 1\nat_ms = 20\nwhat = \"") + what +
-                            "\"\n");
+        const Script script(std::string("[[event]]\nqueue_pair = 1\nat_packet = 1\nwhat = \"") +
+                            what + "\"\n");
         Pair pair;
+        ASSERT_EQ(pair.a.post(IBV_WR_RDMA_WRITE, 1, pair.a.piece(0, 8), pair.b.contact()), 0);
         const auto event = next_event(pair.a.context);  // although the program makes no call
         ASSERT_TRUE(event);
         EXPECT_EQ(event->event_type, type);
         EXPECT_EQ(event->element.qp, pair.a.pair);
         EXPECT_EQ(state_of(pair.a), IBV_QPS_ERR);
         EXPECT_EQ(state_of(pair.b), IBV_QPS_RTS);
-        EXPECT_FALSE(next_event(pair.a.context, 20)) << "it is told once";
+        EXPECT_FALSE(next_event(pair.a.context, 20ms)) << "it is told once";
     }
 }
 
 TEST(FaultEvents, ALimitOfASharedReceiveQueueIsToldOfEach) {
-    const Script script("[[event]]\nwhat = \"SRQ_LIMIT_REACHED\"\nat_ms = 30\n");
+    const Script script("[[event]]\nwhat = \"SRQ_LIMIT_REACHED\"\nat_packet = 1\n");
+    Pair pair;
     ibv_context* const context = open_device();
     ibv_pd* const domain = ibv_alloc_pd(context);
     ibv_srq_init_attr asked{};
     asked.attr = {.max_wr = 8, .max_sge = 1, .srq_limit = 0};
     ibv_srq* const queue = ibv_create_srq(domain, &asked);
     ASSERT_NE(queue, nullptr);
+    ASSERT_EQ(pair.a.post(IBV_WR_RDMA_WRITE, 1, pair.a.piece(0, 8), pair.b.contact()), 0);
     const auto event = next_event(context);
     ASSERT_TRUE(event);
     EXPECT_EQ(event->event_type, IBV_EVENT_SRQ_LIMIT_REACHED);

@@ -75,13 +75,21 @@ public:
     bool comes_back() const { return comes_back_; }
     /// True if the program polls and is expected to go on, or if a thread of it sleeps in a poll.
     /// Then the keeper leaves the work to it. A keeper that listened beside a thread that sleeps
-    /// would wake with it for each packet. The keeper calls this and rest() without the lock: it
-    /// may have interrupted the thread that holds the lock.
+    /// would wake with it for each packet. The keeper asks this without the lock: it may have
+    /// interrupted the thread that holds the lock.
     bool keeper_rests(Instant now) const {
         // A thread that should be awake may have no processor, or a signal may have ended its
         // sleep.
         const bool naps = anyone_naps() && now < nap_ends_.load() + rest_least;
         return naps || (comes_back_ && is_polling(now));
+    }
+    /// The keeper has woken. True: it rests again, until the time that `plan` receives.
+    template <class Plan>
+    bool keeper_rests_again(Instant now, Plan&& plan) const {
+        if (!keeper_rests(now)) return false;
+        plan(now + rest(now));
+        // Meanwhile the program may be about to sleep, and may have seen that the keeper listens.
+        return keeper_rests(now);
     }
     Duration rest(Instant now) const {
         const Duration alone = now - worked_at_.load(std::memory_order_relaxed);

@@ -135,6 +135,19 @@ TEST_F(PollHabits, TheKeeperRestsWhileAThreadSleepsInAPoll) {
     EXPECT_FALSE(habit_.keeper_rests(now_ + long_rest));
 }
 
+TEST_F(PollHabits, AKeeperThatPlannedItsRestRestsIfTheProgramStillPolls) {
+    Instant planned;
+    const auto plan = [&](Instant until) { planned = until; };
+    poll_after(step);
+    EXPECT_TRUE(habit_.keeper_rests_again(now_, plan));
+    EXPECT_EQ(planned, now_ + habit_.rest(now_));
+    const auto plan_and_sleep = [&](Instant) { habit_.sleeps(); };
+    EXPECT_FALSE(habit_.keeper_rests_again(now_, plan_and_sleep)) << "the program is about to";
+    planned = Instant();
+    EXPECT_FALSE(habit_.keeper_rests_again(now_, plan));
+    EXPECT_EQ(planned, Instant()) << "there is nothing to plan";
+}
+
 // The first rest is short. A rest is a sixteenth of the time since the keeper last had to work, and
 // never longer than a millisecond.
 TEST_F(PollHabits, TheKeeperRestsLongerIfTheProgramHasDoneTheWorkForALongTime) {
@@ -164,6 +177,83 @@ TEST_F(PollHabits, PollsThatFollowOnesThatFoundNothingAreNotCounted) {
     habit_.found(now_);
     for (int i = 0; i < 100; ++i) poll_after(Duration::nanoseconds(10));
     EXPECT_FALSE(habit_.comes_back());
+}
+
+/// A program that posts messages and polls for each answer, and the thread of the keeper, in
+/// modelled time. Both do what the device does (Engine).
+class ProgramAndKeeper {
+public:
+    ProgramAndKeeper(Duration poll, Duration answer) : poll_(poll), answer_(answer) {}
+
+    void exchange(int messages) {
+        for (int i = 0; i < messages; ++i) {
+            habit_.called(now_);
+            leaves_call();
+            const Instant arrives = now_ + answer_;
+            do {
+                now_ = now_ + poll_;
+                habit_.polled(now_);
+                leaves_call();
+                if (until_ <= now_) wakes(false);
+            } while (now_ < arrives);
+            if (listens_) wakes(true);  // the packet wakes both threads, and the poll is first
+            habit_.found(now_);
+        }
+    }
+    /// The program computes, and the keeper receives a packet.
+    void compute() {
+        now_ = now_ + Duration::milliseconds(1);
+        wakes(true);
+    }
+
+    int wakes() const { return wakes_; }
+    Instant now() const { return now_; }
+
+private:
+    void leaves_call() { until_ = std::min(until_, now_ + habit_.patience(now_)); }
+    void wakes(bool received) {
+        ++wakes_;
+        const auto rest = [this](Instant until) { until_ = until; };
+        listens_ = !habit_.keeper_rests_again(now_, rest);
+        if (!listens_) return;
+        habit_.keeper_worked(now_, received);
+        until_ = std::max(now_, habit_.polled_at() + habit_.patience(now_));
+    }
+
+    Duration poll_;
+    Duration answer_;
+    PollHabit habit_;
+    Instant now_ = Instant() + Duration::milliseconds(1000);
+    Instant until_ = never;
+    bool listens_ = true;
+    int wakes_ = 0;
+};
+
+// Each packet would wake a keeper that listens.
+TEST(KeeperOfADevice, WakesSeldomWhileTheProgramPolls) {
+    constexpr int messages = 500;
+    for (const auto& [poll, answer] : {std::pair{200, 3'000}, {1'000, 20'000}, {50'000, 50'000}}) {
+        ProgramAndKeeper both(Duration::nanoseconds(poll), Duration::nanoseconds(answer));
+        const Instant begin = both.now();
+        both.exchange(messages);
+        const std::int64_t rests =
+            (both.now() - begin).picoseconds() / PollHabit::rest_most.picoseconds();
+        EXPECT_GE(both.wakes(), rests) << "it looks whether the program still polls";
+        EXPECT_LE(both.wakes(), rests + 1) << poll;
+    }
+}
+
+TEST(KeeperOfADevice, WakesSeldomAgainSoonAfterItHadToWork) {
+    ProgramAndKeeper both(Duration::nanoseconds(500), Duration::microseconds(10));
+    both.exchange(1'000);
+    both.compute();
+    both.exchange(PollHabit::trusted_after);
+    const Instant begin = both.now();
+    const int before = both.wakes();
+    both.exchange(1'000);
+    const std::int64_t rests =
+        (both.now() - begin).picoseconds() / PollHabit::rest_least.picoseconds();
+    EXPECT_LE(both.wakes() - before, rests);
 }
 
 }  // namespace

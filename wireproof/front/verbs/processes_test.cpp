@@ -69,11 +69,22 @@ private:
     bool killed_ = false;
 };
 
+/// Changes the acknowledgement timeout of a connected queue pair that has no work.
+void set_timeout(const End& end, std::uint8_t timeout) {
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_SQD;
+    ASSERT_EQ(ibv_modify_qp(end.pair, &attributes, IBV_QP_STATE), 0);
+    attributes.timeout = timeout;
+    ASSERT_EQ(ibv_modify_qp(end.pair, &attributes, IBV_QP_STATE | IBV_QP_TIMEOUT), 0);
+    attributes.qp_state = IBV_QPS_RTS;
+    ASSERT_EQ(ibv_modify_qp(end.pair, &attributes, IBV_QP_STATE), 0);
+}
+
 TEST(Verbs, TheTargetOfWritesAndReadsCallsNothing) {
     QuietProcess target;  // starts before this process has the device
     End end;
     const Contact there = target.meet(end.contact());
-    end.connect(there);
+    end.connect(there, never_again);
     std::strcpy(end.memory.data(), "written");
     ASSERT_EQ(end.post(IBV_WR_RDMA_WRITE, 1, end.piece(0, 8), there), 0);
     EXPECT_EQ(end.wait().status, IBV_WC_SUCCESS);
@@ -86,10 +97,11 @@ TEST(Verbs, AKilledPeerEndsInARetryErrorAndFlushesWhatFollows) {
     QuietProcess target;
     End end;
     const Contact there = target.meet(end.contact());
-    end.connect(there);
+    end.connect(there, never_again);
     ASSERT_EQ(end.post(IBV_WR_RDMA_WRITE, 1, end.piece(0, 8), there), 0);
     EXPECT_EQ(end.wait().status, IBV_WC_SUCCESS);
     target.kill();
+    ASSERT_NO_FATAL_FAILURE(set_timeout(end, 10));  // 4 ms
     ASSERT_EQ(end.post(IBV_WR_RDMA_WRITE, 2, end.piece(0, 8), there), 0);
     ASSERT_EQ(end.post(IBV_WR_RDMA_WRITE, 3, end.piece(0, 8), there), 0);
     const ibv_wc first = end.wait();

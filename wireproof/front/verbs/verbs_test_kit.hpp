@@ -13,6 +13,13 @@
 
 namespace wireproof::verbs::test {
 
+/// It only ends a test that hangs.
+inline constexpr std::chrono::milliseconds patience(120'000);
+
+/// The code of an acknowledgement timeout of hours. No packet is sent again because a thread had no
+/// processor.
+inline constexpr std::uint8_t never_again = 31;
+
 /// One process sends this to the other as bytes.
 struct Contact {
     std::uint32_t queue_pair;
@@ -124,9 +131,9 @@ struct End {
         ibv_send_wr* bad = nullptr;
         return ibv_post_send(pair, &request, &bad);
     }
-    /// The next completion. After half a minute without one, the status is GENERAL_ERR.
+    /// The next completion. If the patience ends without one, the status is GENERAL_ERR.
     ibv_wc wait() const {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        const auto end = std::chrono::steady_clock::now() + patience;
         ibv_wc one{};
         while (std::chrono::steady_clock::now() < end) {
             const int polled = ibv_poll_cq(completions, 1, &one);

@@ -28,16 +28,16 @@ tl::unexpected<Error> failed_call(const RendezvousPlace& place, const char* what
     return failed(place, std::string(what) + ": " + std::strerror(error));
 }
 
-/// False: the time is up.
+/// False: the time is up, and the socket is not ready.
 bool wait_for(int socket, short what, const Deadline& deadline) {
-    while (!deadline.past()) {
+    do {
         const std::int64_t left = deadline.left().count();
         pollfd wanted{.fd = socket, .events = what, .revents = 0};
         constexpr std::int64_t turn_max = 60'000;
         if (::poll(&wanted, 1, static_cast<int>(std::min<std::int64_t>(left, turn_max))) > 0) {
             return true;
         }
-    }
+    } while (!deadline.past());
     return false;
 }
 

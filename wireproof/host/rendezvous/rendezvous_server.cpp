@@ -42,7 +42,8 @@ OwnedHandle listen_on(const sockaddr* address, socklen_t length,
     if (address->sa_family == AF_INET6) {
         ::setsockopt(*socket, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     }
-    if (::bind(*socket, address, length) != 0 || ::listen(*socket, connections_waiting_max) != 0) return {};
+    if (::bind(*socket, address, length) != 0 || ::listen(*socket, connections_waiting_max) != 0)
+        return {};
     return socket;
 }
 

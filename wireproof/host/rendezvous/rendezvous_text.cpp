@@ -38,8 +38,9 @@ std::optional<std::uint64_t> number_of(std::string_view text, std::uint64_t most
 }
 
 std::string request_line(const RendezvousRequest& request) {
-    return std::string(request_greeting) + std::string(request.token) + " " + std::to_string(request.rank) +
-           " " + std::to_string(request.exchange) + " " + std::to_string(request.length) + "\n";
+    return std::string(request_greeting) + std::string(request.token) + " " +
+           std::to_string(request.rank) + " " + std::to_string(request.exchange) + " " +
+           std::to_string(request.length) + "\n";
 }
 
 Expected<RendezvousRequest> parse_request_line(std::string_view line) {

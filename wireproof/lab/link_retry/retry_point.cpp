@@ -10,9 +10,7 @@
 #include "wireproof/lab/link_retry/retry_unit_line.hpp"
 
 namespace wireproof::lab {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 RetryFaults faults_of(const RetrySettings& s, const RetryLink& link, std::uint64_t seed) {
     return RetryFaults({.forward = s.bit_error,

@@ -63,16 +63,11 @@ void ShmLane::end() {
     starved_ = false;
 }
 
-// If the peer has died in the middle of a copy, its word stays set, but its socket has ended.
 void ShmPeer::close_memory() const {
-    constexpr int waits_max = 1000;  // of a millisecond
     if (state != State::living || owner != ::getpid()) return;
     segment.closed(side).store(1, std::memory_order_relaxed);
     full_barrier();
-    const auto copying = segment.copying(1 - side);
-    for (int i = 0; i < waits_max && copying.load(std::memory_order_acquire) != 0; ++i) {
-        if (socket.ends_within(1)) return;
-    }
+    wait_for_copy(segment.copying(1 - side), [this] { return socket.ends_within(1); });
 }
 
 }  // namespace wireproof

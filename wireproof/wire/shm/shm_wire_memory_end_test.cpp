@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 
 #include <chrono>
-#include <future>
 #include <vector>
 
 #include "wireproof/wire/shm/shm_test_kit.hpp"
@@ -45,10 +44,6 @@ struct PeerByHand {
         EXPECT_TRUE(wire->connected(one));
     }
     void set_copying(bool copying) { segment.copying(1).store(copying ? 1 : 0); }
-    /// Ends the wire in another thread.
-    std::future<void> end_wire() {
-        return std::async(std::launch::async, [this] { wire.reset(); });
-    }
 
     ControlSocket socket;
     Segment segment = std::move(*Segment::create(8192));
@@ -120,27 +115,39 @@ TEST(ShmMemoryEnd, ACopyShowsItselfWhileItLasts) {
     EXPECT_FALSE(MemoryGate::Passage(gate).is_open());
 }
 
+/// How often a node waits for a millisecond until the copy of its peer is over. The copy ends, or
+/// the peer dies, in one of these waits, if at all.
+int waits(int copy_ends_in, int peer_dies_in) {
+    const Segment segment = std::move(*Segment::create(8192));
+    segment.copying(1).store(1);
+    int waited = 0;
+    wait_for_copy(segment.copying(1), [&] {
+        ++waited;
+        if (waited == copy_ends_in) segment.copying(1).store(0);
+        return waited == peer_dies_in;
+    });
+    return waited;
+}
+
 TEST(ShmMemoryEnd, ANodeThatEndsWaitsForACopyUnderWay) {
-    PeerByHand peer;
-    peer.set_copying(true);
-    const auto ended = peer.end_wire();
-    EXPECT_EQ(ended.wait_for(milliseconds(50)), std::future_status::timeout);
-    EXPECT_EQ(peer.segment.closed(0).load(), 1U) << "no other copy begins";
-    peer.set_copying(false);
-    EXPECT_EQ(ended.wait_for(milliseconds(700)), std::future_status::ready);
+    EXPECT_EQ(waits(500, 0), 500);
 }
 
 TEST(ShmMemoryEnd, ANodeThatEndsWaitsNotForAPeerThatDiedInACopyAndNotLongForOneThatStopped) {
-    const auto now = [] { return std::chrono::steady_clock::now(); };
-    for (const bool dead : {true, false}) {
+    EXPECT_EQ(waits(0, 3), 3);
+    EXPECT_EQ(waits(0, 0), copy_waits_max);
+}
+
+TEST(ShmMemoryEnd, AWireThatEndsClosesItsMemoryAndWaitsForACopy) {
+    for (const bool dies : {true, false}) {
         PeerByHand peer;
         peer.set_copying(true);
-        if (dead) peer.socket.close();
-        const auto began = now();
+        if (dies) peer.socket.close();
+        const auto began = std::chrono::steady_clock::now();
         peer.wire.reset();
-        const auto took = now() - began;
-        EXPECT_GE(took, milliseconds(dead ? 0 : 700));
-        EXPECT_LE(took, milliseconds(dead ? 700 : 20'000));
+        const auto took = std::chrono::steady_clock::now() - began;
+        EXPECT_EQ(peer.segment.closed(0).load(), 1U) << "no other copy begins";
+        EXPECT_GE(took, milliseconds(dies ? 0 : copy_waits_max / 2));
     }
 }
 

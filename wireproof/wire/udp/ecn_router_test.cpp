@@ -41,7 +41,7 @@ Seen seen_by(W& wire) {
     Seen seen;
     for (int silent = 0; silent < 2 && seen.frames < packets;) {
         pollfd wanted{wire.wait_handle(), POLLIN, 0};
-        if (wire.prepare_to_sleep()) ::poll(&wanted, 1, 2'000);
+        if (wire.prepare_to_sleep()) ::poll(&wanted, 1, patience);
         const auto frame = wire.receive(Instant());
         silent = frame ? 0 : silent + 1;
         if (!frame) continue;

@@ -16,9 +16,12 @@ inline bool ran(const std::string& command) {
     return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
 }
 
+/// In milliseconds. It only ends a test that hangs.
+inline constexpr int patience = 60'000;
+
 /// A device needs a moment after its setup before it takes packets.
 inline bool is_ready(const std::string& device) {
-    for (int attempt = 0; attempt < 250; ++attempt) {
+    for (int waited = 0; waited < patience; waited += 20) {
         if (ran("ip link show " + device + " | grep -q 'state UP'")) return true;
         ::usleep(20'000);
     }

@@ -43,11 +43,11 @@ struct Counted {
     Rocev2Counters receiver;
 };
 
-/// Waits for the next packet for a limited time. Empty: none arrived.
+/// Waits for the next packet. Empty: none arrived.
 Packet next_packet(Rocev2Wire& wire) {
     for (int attempt = 0; attempt < 3; ++attempt) {
         pollfd wanted{wire.wait_handle(), POLLIN, 0};
-        if (wire.prepare_to_sleep() && ::poll(&wanted, 1, 5'000) != 1) break;
+        if (wire.prepare_to_sleep() && ::poll(&wanted, 1, patience) != 1) break;
         if (const auto frame = wire.receive(Instant())) {
             return {frame->bytes.begin(), frame->bytes.end()};
         }

@@ -60,10 +60,11 @@ bool send_text(UdpWire& wire, PeerId to, std::string_view text) {
 
 bool arrives(const UdpWire& wire) {
     pollfd wanted{wire.wait_handle(), POLLIN, 0};
-    return ::poll(&wanted, 1, 1'000) == 1;
+    constexpr int patience = 60'000;  // ms; it only ends a test that hangs
+    return ::poll(&wanted, 1, patience) == 1;
 }
 
-/// "<peer>:<text>" of the next frame, after a wait of limited time. "nothing" if none arrives.
+/// "<peer>:<text>" of the next frame, which is waited for. "nothing" if none arrives.
 std::string next_text(UdpWire& wire) {
     for (int attempt = 0; attempt < 2; ++attempt) {
         if (wire.prepare_to_sleep() && !arrives(wire)) break;
