@@ -11,9 +11,9 @@ namespace {
 using namespace test;
 
 /// Two nodes in one event loop.
-class Loop {
+class IdleLoop {
 public:
-    Loop(Node& a, Node& b, Instant& now) : nodes_{&a, &b}, now_(now) {}
+    IdleLoop(Node& a, Node& b, Instant& now) : nodes_{&a, &b}, now_(now) {}
 
     /// False: `end` has come first.
     template <class Until>
@@ -56,7 +56,7 @@ constexpr Duration hour = Duration::milliseconds(3'600'000);
 /// Node 1 answers requests of node 0.
 void expect_few_wakes(Node& a, Node& b, Instant& now) {
     constexpr std::uint32_t rounds = 200;
-    Loop loop(a, b, now);
+    IdleLoop loop(a, b, now);
     std::uint32_t answers = 0;
     b.handle(ask, [](const Message& m) { EXPECT_EQ(m.reply(answer, {m.words()[0]}), Status::ok); });
     a.handle(answer, [&](const Message&) { ++answers; });

@@ -17,7 +17,7 @@ using test::words;
 
 constexpr std::size_t count = 3;
 constexpr std::size_t far_node = 2;
-constexpr int patience = 120'000;  // ms; it only ends a test that hangs
+constexpr int patience_ms = 120'000;  // ms; it only ends a test that hangs
 
 bool is_near(std::size_t node, std::size_t peer) {
     return node != peer && node != far_node && peer != far_node;
@@ -82,7 +82,7 @@ protected:
     }
     template <class Done>
     [[nodiscard]] bool run(Done&& done) {
-        const Instant end = clock.now() + Duration::milliseconds(patience);
+        const Instant end = clock.now() + Duration::milliseconds(patience_ms);
         while (!done()) {
             if (clock.now() > end) return false;
             for (auto& node : nodes) {
@@ -176,13 +176,13 @@ TEST_F(SplitNodes, AHandleWakesForFramesOfEitherKind) {
             nodes[0]->poll(clock.now());
             return nodes[0]->wire().prepare_to_sleep();
         };
-        const Instant end = clock.now() + Duration::milliseconds(patience);
+        const Instant end = clock.now() + Duration::milliseconds(patience_ms);
         while (!sleeps()) ASSERT_LT(clock.now(), end);
         pollfd handle{.fd = nodes[0]->wire().wait_handle(), .events = POLLIN, .revents = 0};
         EXPECT_EQ(::poll(&handle, 1, 0), 0);
         ASSERT_EQ(request(from, 0), Status::ok);
         nodes[from]->poll(clock.now());
-        EXPECT_EQ(::poll(&handle, 1, patience), 1);
+        EXPECT_EQ(::poll(&handle, 1, patience_ms), 1);
         ASSERT_TRUE(run([&] { return idle(); }));
     }
     EXPECT_EQ(answers[1] + answers[2], 2);

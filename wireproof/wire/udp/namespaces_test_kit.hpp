@@ -10,14 +10,13 @@
 #include <cstdlib>
 #include <string>
 
+#include "wireproof/wire/udp/peers_test_kit.hpp"
+
 namespace wireproof::test {
 
 inline bool ran(const std::string& command) {
     return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
 }
-
-/// In milliseconds. It only ends a test that hangs.
-inline constexpr int patience = 60'000;
 
 /// A device needs a moment after its setup before it takes packets.
 inline bool is_ready(const std::string& device) {

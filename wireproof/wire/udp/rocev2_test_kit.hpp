@@ -49,9 +49,6 @@ inline void commit(Rocev2Wire& wire, PeerId to, const Packet& packet) {
     wire.lane(to).commit();
 }
 
-/// In milliseconds. It only ends a test that hangs.
-inline constexpr int patience = 60'000;
-
 inline bool arrives(int handle) {
     pollfd wanted{handle, POLLIN, 0};
     return ::poll(&wanted, 1, patience) == 1;
