@@ -2,6 +2,7 @@
 // how long they wait.
 #pragma once
 
+#include "wireproof/base/instant.hpp"
 #include "wireproof/core/frame.hpp"
 
 namespace wireproof::test {
