@@ -211,7 +211,7 @@ class QueuePairsAreMeasuredOnBothWires(Case):
 
     def test_an_interrupt_ends_both_processes(self):
         for wire in ("shm", "udp"):
-            process = self.start("perf", "--protocol", "rc", "--wire", wire, "--seconds", "3600")
+            process = self.start("perf", "--protocol", "rc", "--wire", wire, "--seconds", "60")
             child = child_of(process)
             self.until_busy(process, child)
             process.send_signal(signal.SIGTERM)
@@ -220,7 +220,7 @@ class QueuePairsAreMeasuredOnBothWires(Case):
 
     def test_an_answering_process_that_dies_is_reported(self):
         for protocol in self.OPS:
-            process = self.start("perf", "--protocol", protocol, "--wire", "udp", "--seconds", "3600")
+            process = self.start("perf", "--protocol", protocol, "--wire", "udp", "--seconds", "60")
             os.kill(child_of(process), signal.SIGKILL)
             self.expect_failure(self.finish(process), 1, "end")
 
@@ -270,7 +270,7 @@ class AMeasurementThatCannotBeIsToldInOneLine(Case):
                 self.assertRegex(lines[0], "a perf called that has another --mtu, .* or version")
 
     def test_an_interrupt_ends_both_processes(self):
-        process = self.start("perf", "--seconds", "3600")
+        process = self.start("perf", "--seconds", "60")
         child = child_of(process)
         self.until_busy(process, child)
         process.send_signal(signal.SIGTERM)
@@ -278,7 +278,7 @@ class AMeasurementThatCannotBeIsToldInOneLine(Case):
         self.assertFalse(os.path.exists(f"/proc/{child}"))
 
     def test_an_answering_process_that_dies_is_reported(self):
-        process = self.start("perf", "--seconds", "3600")
+        process = self.start("perf", "--seconds", "60")
         os.kill(child_of(process), signal.SIGKILL)
         self.expect_failure(self.finish(process), 1, "end")
 

@@ -83,7 +83,8 @@ class KillingEitherProcessEndsTheOther(Case):
         sender.send_signal(signal.SIGSTOP)
         self.expect_gone(receiver)
         sender.send_signal(signal.SIGCONT)
-        self.expect_failure(self.finish(sender), 1, f"silent for {SHORT} s")
+        # Silent, or there without an answer: it depends on which frames were on the way.
+        self.expect_failure(self.finish(sender), 1, f" {SHORT} s")
         self.expect_no_part_left("long.bin")
 
     def test_in_virtual_time_there_is_only_one_to_ask(self):

@@ -8,10 +8,6 @@
 namespace wireproof::lab {
 namespace {
 
-double number(Wide value) {
-    return static_cast<double>(value);
-}
-
 Expected<RetrySettings> settings_of(const PointSettings& s) {
     const auto protocol = retry_protocol(s.protocol);
     if (!protocol) {

@@ -29,7 +29,7 @@ std::string quoted(std::string_view text) {
     return out + "\"";
 }
 
-std::string number(std::optional<double> value) {
+std::string number_or_null(std::optional<double> value) {
     if (!value || !std::isfinite(*value)) return "null";
     std::array<char, 32> room{};
     const auto [end, error] = std::to_chars(room.data(), room.data() + room.size(), *value);
@@ -53,17 +53,18 @@ bool has_bands(const ReportPlot& plot) {
 // end.
 std::string cell(const ReportPlot::Series& series, std::size_t place, bool bands) {
     const auto value = at(series.values, place);
-    if (!bands) return number(value);
+    if (!bands) return number_or_null(value);
     if (!value) return "[null,null,null]";
-    return "[" + number(series.low.empty() ? value : at(series.low, place)) + "," + number(value) +
-           "," + number(series.high.empty() ? value : at(series.high, place)) + "]";
+    return "[" + number_or_null(series.low.empty() ? value : at(series.low, place)) + "," +
+           number_or_null(value) + "," +
+           number_or_null(series.high.empty() ? value : at(series.high, place)) + "]";
 }
 
 std::string rows_of(const ReportPlot& plot) {
     const bool bands = has_bands(plot);
     std::string rows;
     for (std::size_t i = 0; i < plot.x.size(); ++i) {
-        rows += "[" + number(plot.x[i]);
+        rows += "[" + number_or_null(plot.x[i]);
         for (const auto& series : plot.series) rows += "," + cell(series, i, bands);
         rows += "],";
     }

@@ -35,7 +35,7 @@ void take_lock(int file, int kind, const std::string& path) {
     throw Failure(fmt::format("cannot lock {}: {}", path, std::strerror(errno)));
 }
 
-std::string text_of(const std::string& path) {
+std::string text_of_file(const std::string& path) {
     const InputFile input(path);
     std::string text(input.size(), '\0');
     input.read(0, std::as_writable_bytes(std::span(text)));
@@ -58,7 +58,7 @@ ResultsFile::ResultsFile(std::string path) : path_(std::move(path)) {
     try {
         while (!lock()) {
         }
-        text_ = text_of(path_);
+        text_ = text_of_file(path_);
     } catch (...) {
         if (file_ >= 0) ::close(file_);
         throw;
@@ -112,7 +112,7 @@ std::string finished_results(const std::string& path) {
     if (file < 0) throw Failure(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
     try {
         take_lock(file, LOCK_SH, path);
-        std::string text = text_of(path);
+        std::string text = text_of_file(path);
         const std::size_t whole = whole_lines(text);
         if (whole < text.size()) tell_torn(path);
         text.resize(whole);

@@ -13,7 +13,7 @@ namespace {
 
 using lab::RetryCount;
 
-double number(lab::Wide value) {
+double to_number(lab::Wide value) {
     return static_cast<double>(value);
 }
 
@@ -39,7 +39,7 @@ std::string cell(const SweepJson& value) {
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::string percent(std::optional<double> value) {
+std::string percent_text(std::optional<double> value) {
     return value ? fmt::format("{:.2f}", *value * 100) : "-";
 }
 
@@ -144,7 +144,8 @@ void add_wall(SweepJson& point, const std::optional<SweepWall>& wall) {
 }
 
 double sweep_frames(const lab::RetryPoint& point) {
-    return number(point.totals[RetryCount::frames_forward] + point.totals[RetryCount::frames_back]);
+    return to_number(point.totals[RetryCount::frames_forward] +
+                     point.totals[RetryCount::frames_back]);
 }
 
 namespace {
@@ -175,8 +176,9 @@ std::string sweep_table(const std::vector<lab::SweepPoint>& points) {
         const std::string deviation = p.deviation ? in_five_columns(*p.deviation) : "-";
         text += fmt::format("{:<16}{:>7.2g}{:>8}{:>8.2g}{:>7}{:>7}{:>6}{:>7}{:>7}{:>7}\n",
                             name_of(p.settings.protocol), p.settings.bit_error, p.settings.payload,
-                            number(p.packets), percent(p.etr), percent(p.closed_etr), deviation,
-                            percent(p.throughput), p.kept_most, in_six_columns(p.latency[2]));
+                            to_number(p.packets), percent_text(p.etr), percent_text(p.closed_etr),
+                            deviation, percent_text(p.throughput), p.kept_most,
+                            in_six_columns(p.latency[2]));
         if (p.settings.preset != nullptr) lines += line_note(p);
         if (p.line) lines += unit_line_note(p);
         if (!p.cannot_jump.empty() && notes.empty()) {
@@ -187,7 +189,7 @@ std::string sweep_table(const std::vector<lab::SweepPoint>& points) {
         if (!p.stopped) continue;
         text += fmt::format("stopped: {}, ber {:.2g}, payload {}, after {:.2g} packets\n",
                             name_of(p.settings.protocol), p.settings.bit_error, p.settings.payload,
-                            number(p.packets));
+                            to_number(p.packets));
     }
     return text + lines + notes;
 }

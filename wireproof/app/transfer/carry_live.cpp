@@ -47,7 +47,7 @@ ChildReport receive(const CarryOptions& options, LiveEnd& end, pid_t parent) {
 }
 
 /// The part of the parent.
-void send(CarrySide& side, ReceivingProcess& receiver, const InputFile& file) {
+void send_live(CarrySide& side, ReceivingProcess& receiver, const InputFile& file) {
     const host::SteadyClock clock;
     Progress progress("carrying", file.size(), "B");
     turn_until(
@@ -80,7 +80,7 @@ CarryResult carry_live(const CarryOptions& options, const InputFile& file) {
     result.protocol = options.protocol;
     result.wire = options.wire;
     try {
-        send(*sender, receiver, file);
+        send_live(*sender, receiver, file);
         result.verified = sender->end()->verified;
         result.failure = sender->end()->failure;
     } catch (const Interrupted&) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration one_way = Duration::microseconds(20);
 
-void add_wire_counts(const sim::CableCounts& cable, SideCounts& side) {
+void add_simulated_counts(const sim::CableCounts& cable, SideCounts& side) {
     side.frames = cable.frames;
     side.bytes = cable.bytes;
     side.resent = cable.resent;
@@ -69,8 +69,8 @@ CarryResult carry_on_sim(const CarryOptions& options, const InputFile& file) {
     }
     result.sender = sender->engine_counts();
     result.receiver = receiver->engine_counts();
-    add_wire_counts(network.counts(0, 1), result.sender);
-    add_wire_counts(network.counts(1, 0), result.receiver);
+    add_simulated_counts(network.counts(0, 1), result.sender);
+    add_simulated_counts(network.counts(1, 0), result.receiver);
     return result;
 }
 

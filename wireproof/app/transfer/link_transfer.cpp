@@ -19,7 +19,7 @@ constexpr std::size_t link_piece_max = std::size_t{64} * 1024;
 constexpr std::uint64_t link_size_max = std::uint64_t{1} << 62;
 constexpr std::size_t link_text_max = 400;
 
-void send(link::Node& node, LinkWord what, ConstBytes body = {}) {
+void send_on_link(link::Node& node, LinkWord what, ConstBytes body = {}) {
     std::vector<std::byte> message;
     message.reserve(1 + body.size());
     message.push_back(static_cast<std::byte>(what));
@@ -27,9 +27,9 @@ void send(link::Node& node, LinkWord what, ConstBytes body = {}) {
     node.send(message);
 }
 
-void send_failed(link::Node& node, const std::string& why) {
+void send_failed_on_link(link::Node& node, const std::string& why) {
     const std::string text = shortened(one_line(why), link_text_max);
-    send(node, LinkWord::failed, std::as_bytes(std::span(text)));
+    send_on_link(node, LinkWord::failed, std::as_bytes(std::span(text)));
 }
 
 // The bytes around a frame that travels alone: IP, UDP and the header of the sequenced wire.
@@ -75,7 +75,7 @@ void LinkFileSender::end_with(TransferEnd end) {
 }
 
 void LinkFileSender::fail(const std::string& why) {
-    send_failed(node_, why);
+    send_failed_on_link(node_, why);
     end_with({false, why});
 }
 
@@ -95,12 +95,12 @@ void LinkFileSender::send_pieces() {
             return fail(failure.what());
         }
         digest_.add(piece_);
-        send(node_, LinkWord::piece, piece_);
+        send_on_link(node_, LinkWord::piece, piece_);
         sent_ += piece_.size();
     }
     if (sent_ < file_.size() || asked_) return;
     asked_ = true;
-    send(node_, LinkWord::end, digest_.finish());
+    send_on_link(node_, LinkWord::end, digest_.finish());
 }
 
 void LinkFileSender::step(Instant now) {
@@ -110,7 +110,7 @@ void LinkFileSender::step(Instant now) {
             begun_ = true;
             std::array<std::byte, 8> size;
             store_le<std::uint64_t>(size, file_.size());
-            send(node_, LinkWord::begin, size);
+            send_on_link(node_, LinkWord::begin, size);
         }
         // The time starts with the first contact: the wait for a receiver does not count.
         if (!connected_) started_ = now;
@@ -119,7 +119,7 @@ void LinkFileSender::step(Instant now) {
     }
     if (!end_ || finished_) return;
     finished_ = now;
-    if (end_->verified) send(node_, LinkWord::bye);
+    if (end_->verified) send_on_link(node_, LinkWord::bye);
 }
 
 bool LinkFileSender::may_leave(Instant now) const {
@@ -146,7 +146,7 @@ void LinkFileReceiver::on_message(ConstBytes message) {
         case LinkWord::begin: return begin(body);
         case LinkWord::piece: return take(body);
         case LinkWord::end: return compare(body);
-        case LinkWord::bye: parted_ = true; return send(node_, LinkWord::bye);
+        case LinkWord::bye: parted_ = true; return send_on_link(node_, LinkWord::bye);
         case LinkWord::failed:
             if (!end_) end_ = TransferEnd{false, "the sender: " + printable(body)};
             parted_ = true;
@@ -156,7 +156,7 @@ void LinkFileReceiver::on_message(ConstBytes message) {
 }
 
 void LinkFileReceiver::fail(const std::string& why) {
-    send_failed(node_, why);
+    send_failed_on_link(node_, why);
     end_ = TransferEnd{false, why};
 }
 
@@ -171,7 +171,7 @@ void LinkFileReceiver::begin(ConstBytes body) {
     } catch (const Failure& failure) {
         return fail(failure.what());
     }
-    send(node_, LinkWord::ready);
+    send_on_link(node_, LinkWord::ready);
 }
 
 void LinkFileReceiver::take(ConstBytes piece) {
@@ -198,7 +198,7 @@ void LinkFileReceiver::compare(ConstBytes sha256) {
             return fail(failure.what());
         }
     }
-    send(node_, LinkWord::verdict, std::array{static_cast<std::byte>(whole ? 1 : 0)});
+    send_on_link(node_, LinkWord::verdict, std::array{static_cast<std::byte>(whole ? 1 : 0)});
     end_ = TransferEnd{whole, whole ? "" : "the SHA-256 of what arrived is another"};
 }
 

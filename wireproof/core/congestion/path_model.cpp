@@ -28,7 +28,7 @@ constexpr std::uint32_t low_rounds_enough = 64;
 constexpr Duration host_noise = Duration::microseconds(150);
 constexpr Duration host_batch = Duration::microseconds(500);
 
-Duration part(Duration whole, std::int64_t dividend, std::int64_t divisor) {
+Duration fraction(Duration whole, std::int64_t dividend, std::int64_t divisor) {
     return Duration(whole.picoseconds() / divisor * dividend);
 }
 
@@ -100,7 +100,7 @@ void PathModel::on_rtt(Instant now, Duration rtt) {
         lowest_ = {unmeasured, lowest_[0]};
     }
     lowest_[0] = std::min(lowest_[0], rtt);
-    recent_ = first ? rtt : recent_ + part(rtt - recent_, 1, 4);
+    recent_ = first ? rtt : recent_ + fraction(rtt - recent_, 1, 4);
     if (first) {
         round_ = {.since = now};
         rates_since_ = now;
@@ -251,11 +251,11 @@ std::uint32_t PathModel::window_of_model() const {
 }
 
 bool PathModel::is_high(Duration rtt) const {
-    return rtt > lowest() + part(lowest(), 1, 8) + part(own_queue(), 4, 5) + host_noise;
+    return rtt > lowest() + fraction(lowest(), 1, 8) + fraction(own_queue(), 4, 5) + host_noise;
 }
 
 bool PathModel::is_low(Duration rtt) const {
-    return rtt <= lowest() + part(lowest(), 1, 8) + own_queue() + host_noise;
+    return rtt <= lowest() + fraction(lowest(), 1, 8) + own_queue() + host_noise;
 }
 
 // More than a quarter: no path loses so many at random, and the flow must not go on like this.

@@ -61,7 +61,7 @@ std::uint64_t public_number_of(std::uint64_t job) {
     return mix64(job ^ 0x6A6F62);
 }
 
-std::string shm_name_of(std::uint64_t job) {
+std::string shm_name_of_job(std::uint64_t job) {
     std::array<char, 24> name{};
     std::snprintf(name.data(), name.size(), "job-%016" PRIx64, public_number_of(job));
     return name.data();
@@ -293,7 +293,7 @@ private:
                                             options_.active_peers);
         }
         const NearPeers near{near_config(read, options_.peer_timeout), sharing};
-        read.shm_name = shm_name_of(place_.job);
+        read.shm_name = shm_name_of_job(place_.job);
         std::vector<bool> members = sharing;
         members[self] = true;
         auto shm = open_shm(read, nodes(), near.config.packet_max, std::move(members));

@@ -9,7 +9,7 @@
 namespace wireproof::verbs {
 namespace {
 
-int create(ibv_pd* domain, const ibv_ah_attr& attributes, ibv_ah*& created) {
+int create_address_handle(ibv_pd* domain, const ibv_ah_attr& attributes, ibv_ah*& created) {
     Context& context = Context::of(domain->context);
     if (context.is_dead()) return EIO;
     const auto address = address_of(attributes, context.engine->subnet());

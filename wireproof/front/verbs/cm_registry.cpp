@@ -46,7 +46,7 @@ private:
 constexpr off_t life_byte = 0;
 constexpr off_t removal = 1;
 
-struct flock range(off_t byte, short type) {
+struct flock lock_range(off_t byte, short type) {
     struct flock one {};
     one.l_type = type;
     one.l_whence = SEEK_SET;
@@ -56,12 +56,12 @@ struct flock range(off_t byte, short type) {
 }
 
 bool lock(int file, off_t byte) {
-    struct flock wanted = range(byte, F_WRLCK);
+    struct flock wanted = lock_range(byte, F_WRLCK);
     return ::fcntl(file, F_SETLK, &wanted) == 0;
 }
 
 bool is_locked_by_another(int file) {
-    struct flock asked = range(life_byte, F_WRLCK);
+    struct flock asked = lock_range(life_byte, F_WRLCK);
     return ::fcntl(file, F_GETLK, &asked) != 0 || asked.l_type != F_UNLCK;
 }
 

@@ -34,7 +34,7 @@ void count_user(ibv_comp_channel& channel, int change) {
     ::pthread_mutex_unlock(&channel.context->mutex);
 }
 
-int destroy(CompletionQueue& queue) {
+int destroy_completion_queue(CompletionQueue& queue) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
     Engine& engine = *context.engine;

@@ -68,7 +68,7 @@ void end_poll(ibv_cq_ex* of) {
 
 /// A member of the current completion.
 template <auto member>
-auto read(ibv_cq_ex* of) {
+auto read_of(ibv_cq_ex* of) {
     return queue_of(of).current.*member;
 }
 
@@ -86,21 +86,22 @@ void offer(ibv_cq_ex& queue, std::uint64_t asked) {
     queue.start_poll = &start_poll;
     queue.next_poll = &next_poll;
     queue.end_poll = &end_poll;
-    queue.read_opcode = &read<&ibv_wc::opcode>;
+    queue.read_opcode = &read_of<&ibv_wc::opcode>;
     queue.read_vendor_err = &read_vendor_err;
-    queue.read_wc_flags = &read<&ibv_wc::wc_flags>;
-    queue.read_byte_len = offered(asked, IBV_WC_EX_WITH_BYTE_LEN, &read<&ibv_wc::byte_len>);
+    queue.read_wc_flags = &read_of<&ibv_wc::wc_flags>;
+    queue.read_byte_len = offered(asked, IBV_WC_EX_WITH_BYTE_LEN, &read_of<&ibv_wc::byte_len>);
     // This member also holds the key that a Send invalidated.
-    queue.read_imm_data = offered(asked, IBV_WC_EX_WITH_IMM, &read<&ibv_wc::imm_data>);
-    queue.read_qp_num = offered(asked, IBV_WC_EX_WITH_QP_NUM, &read<&ibv_wc::qp_num>);
-    queue.read_src_qp = offered(asked, IBV_WC_EX_WITH_SRC_QP, &read<&ibv_wc::src_qp>);
+    queue.read_imm_data = offered(asked, IBV_WC_EX_WITH_IMM, &read_of<&ibv_wc::imm_data>);
+    queue.read_qp_num = offered(asked, IBV_WC_EX_WITH_QP_NUM, &read_of<&ibv_wc::qp_num>);
+    queue.read_src_qp = offered(asked, IBV_WC_EX_WITH_SRC_QP, &read_of<&ibv_wc::src_qp>);
     queue.read_slid = offered(asked, IBV_WC_EX_WITH_SLID, &read_slid);
-    queue.read_sl = offered(asked, IBV_WC_EX_WITH_SL, &read<&ibv_wc::sl>);
+    queue.read_sl = offered(asked, IBV_WC_EX_WITH_SL, &read_of<&ibv_wc::sl>);
     queue.read_dlid_path_bits =
-        offered(asked, IBV_WC_EX_WITH_DLID_PATH_BITS, &read<&ibv_wc::dlid_path_bits>);
+        offered(asked, IBV_WC_EX_WITH_DLID_PATH_BITS, &read_of<&ibv_wc::dlid_path_bits>);
 }
 
-int create(ibv_context* context, const ibv_cq_init_attr_ex& asked, ibv_cq_ex*& created) {
+int create_extended_queue(ibv_context* context, const ibv_cq_init_attr_ex& asked,
+                          ibv_cq_ex*& created) {
     constexpr std::uint32_t known_members = IBV_CQ_INIT_ATTR_MASK_FLAGS;
     constexpr std::uint32_t known_flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
     const bool supported = (asked.comp_mask & ~known_members) == 0 &&
@@ -124,7 +125,8 @@ int create(ibv_context* context, const ibv_cq_init_attr_ex& asked, ibv_cq_ex*& c
 }  // namespace
 
 ibv_cq_ex* create_extended_cq(ibv_context* context, ibv_cq_init_attr_ex* asked) {
-    return made<ibv_cq_ex>([&](ibv_cq_ex*& created) { return create(context, *asked, created); });
+    return made<ibv_cq_ex>(
+        [&](ibv_cq_ex*& created) { return create_extended_queue(context, *asked, created); });
 }
 
 }  // namespace wireproof::verbs

@@ -7,7 +7,7 @@
 namespace {
 
 template <std::size_t size>
-const char* text_of(const std::array<const char*, size>& texts, int value, int first = 0) {
+const char* text_of_name(const std::array<const char*, size>& texts, int value, int first = 0) {
     const bool known = value >= first && value - first < static_cast<int>(size);
     return known ? texts[static_cast<std::size_t>(value - first)] : "unknown";
 }
@@ -89,7 +89,7 @@ constexpr std::array rates = {
 
 /// The rate whose `member` has this value, or null.
 template <class Member>
-const Rate* find(Member member, int value) {
+const Rate* find_name(Member member, int value) {
     const auto found = std::ranges::find_if(rates, [&](const Rate& one) {
         return value != 0 && static_cast<int>(one.*member) == value;
     });
@@ -99,37 +99,37 @@ const Rate* find(Member member, int value) {
 }  // namespace
 
 const char* ibv_node_type_str(ibv_node_type type) {
-    return text_of(node_types, type, IBV_NODE_CA);
+    return text_of_name(node_types, type, IBV_NODE_CA);
 }
 
 const char* ibv_port_state_str(ibv_port_state state) {
-    return text_of(port_states, state);
+    return text_of_name(port_states, state);
 }
 
 const char* ibv_event_type_str(ibv_event_type event) {
-    return text_of(events, event);
+    return text_of_name(events, event);
 }
 
 const char* ibv_wc_status_str(ibv_wc_status status) {
-    return text_of(statuses, status);
+    return text_of_name(statuses, status);
 }
 
 int ibv_rate_to_mult(ibv_rate rate) {
-    const Rate* const found = find(&Rate::rate, rate);
+    const Rate* const found = find_name(&Rate::rate, rate);
     return found != nullptr && found->multiple != 0 ? found->multiple : -1;
 }
 
 ibv_rate mult_to_ibv_rate(int multiple) {
-    const Rate* const found = find(&Rate::multiple, multiple);
+    const Rate* const found = find_name(&Rate::multiple, multiple);
     return found != nullptr ? found->rate : IBV_RATE_MAX;
 }
 
 int ibv_rate_to_mbps(ibv_rate rate) {
-    const Rate* const found = find(&Rate::rate, rate);
+    const Rate* const found = find_name(&Rate::rate, rate);
     return found != nullptr ? found->megabits : -1;
 }
 
 ibv_rate mbps_to_ibv_rate(int megabits) {
-    const Rate* const found = find(&Rate::megabits, megabits);
+    const Rate* const found = find_name(&Rate::megabits, megabits);
     return found != nullptr ? found->rate : IBV_RATE_MAX;
 }

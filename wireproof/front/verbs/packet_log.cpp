@@ -19,7 +19,7 @@ constexpr std::size_t udp_size = 8;
 constexpr std::byte udp{17};
 constexpr std::byte hops{64};
 
-void put(std::vector<std::byte>& to, std::size_t value, std::size_t size) {
+void put_le(std::vector<std::byte>& to, std::size_t value, std::size_t size) {
     while (size-- > 0) to.push_back(static_cast<std::byte>(value >> 8 * size));
 }
 
@@ -39,9 +39,9 @@ std::size_t checksum_of(ConstBytes header) {
 }
 
 void put_ipv4(std::vector<std::byte>& to, const PacketLog::Entry& entry, std::size_t behind) {
-    put(to, 0x4500, 2);
-    put(to, ipv4_size + behind, 2);
-    put(to, 0x0000'4000, 4);  // identification 0; do not fragment
+    put_le(to, 0x4500, 2);
+    put_le(to, ipv4_size + behind, 2);
+    put_le(to, 0x0000'4000, 4);  // identification 0; do not fragment
     to.insert(to.end(), {hops, udp, std::byte{0}, std::byte{0}});
     put_host(to, entry.from, 4);
     put_host(to, entry.to, 4);
@@ -51,8 +51,8 @@ void put_ipv4(std::vector<std::byte>& to, const PacketLog::Entry& entry, std::si
 }
 
 void put_ipv6(std::vector<std::byte>& to, const PacketLog::Entry& entry, std::size_t behind) {
-    put(to, 0x6000'0000, 4);
-    put(to, behind, 2);
+    put_le(to, 0x6000'0000, 4);
+    put_le(to, behind, 2);
     to.insert(to.end(), {udp, hops});
     put_host(to, entry.from, 16);
     put_host(to, entry.to, 16);
@@ -67,10 +67,10 @@ void put_datagram(std::vector<std::byte>& to, const PacketLog::Entry& entry) {
     } else {
         put_ipv6(to, entry, size);
     }
-    put(to, entry.from.port, 2);
-    put(to, entry.to.port, 2);
-    put(to, size, 2);
-    put(to, 0, 2);
+    put_le(to, entry.from.port, 2);
+    put_le(to, entry.to.port, 2);
+    put_le(to, size, 2);
+    put_le(to, 0, 2);
     const std::size_t packet_at = to.size();
     to.insert(to.end(), entry.packet.begin(), entry.packet.end());
     to.resize(to.size() + IcrcCover::icrc_size);

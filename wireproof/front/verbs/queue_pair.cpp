@@ -77,7 +77,7 @@ std::optional<ibv_event_type> event_of(proto::ib::PortEvent::What what) {
     }
 }
 
-int create(ibv_pd* domain, ibv_qp_init_attr& asked, ibv_qp*& created) {
+int create_queue_pair(ibv_pd* domain, ibv_qp_init_attr& asked, ibv_qp*& created) {
     Context& context = Context::of(domain->context);
     if (context.is_dead()) return EIO;
     const auto transport = transport_of(asked.qp_type);
@@ -129,7 +129,7 @@ int create(ibv_pd* domain, ibv_qp_init_attr& asked, ibv_qp*& created) {
     return 0;
 }
 
-int destroy(QueuePair& pair) {
+int destroy_queue_pair(QueuePair& pair) {
     ibv_qp& shown = pair.shown();
     Context& context = Context::of(shown.context);
     if (context.is_dead()) return EIO;
@@ -146,7 +146,7 @@ int destroy(QueuePair& pair) {
     return 0;
 }
 
-int modify(QueuePair& pair, const ibv_qp_attr& attributes, int mask) {
+int modify_queue_pair(QueuePair& pair, const ibv_qp_attr& attributes, int mask) {
     ibv_qp& shown = pair.shown();
     Context& context = Context::of(shown.context);
     if (context.is_dead()) return EIO;
@@ -175,7 +175,7 @@ int modify(QueuePair& pair, const ibv_qp_attr& attributes, int mask) {
     return 0;
 }
 
-int query(QueuePair& pair, ibv_qp_attr& attributes, ibv_qp_init_attr& created) {
+int query_queue_pair(QueuePair& pair, ibv_qp_attr& attributes, ibv_qp_init_attr& created) {
     ibv_qp& shown = pair.shown();
     Context& context = Context::of(shown.context);
     if (context.is_dead()) return EIO;
@@ -195,7 +195,7 @@ int query(QueuePair& pair, ibv_qp_attr& attributes, ibv_qp_init_attr& created) {
     return 0;
 }
 
-int create(const ibv_qp_init_attr_ex& asked, ibv_qp*& created, ibv_qp_cap& granted) {
+int create_queue_pair(const ibv_qp_init_attr_ex& asked, ibv_qp*& created, ibv_qp_cap& granted) {
     constexpr std::uint32_t known =
         IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     if ((asked.comp_mask & ~known) != 0) return EOPNOTSUPP;
@@ -212,7 +212,7 @@ int create(const ibv_qp_init_attr_ex& asked, ibv_qp*& created, ibv_qp_cap& grant
                            .cap = asked.cap,
                            .qp_type = asked.qp_type,
                            .sq_sig_all = asked.sq_sig_all};
-    if (const int error = create(asked.pd, plain, created); error != 0) return error;
+    if (const int error = create_queue_pair(asked.pd, plain, created); error != 0) return error;
     granted = plain.cap;
     QueuePair& pair = QueuePair::of(created);
     pair.built = operations;
@@ -223,7 +223,8 @@ int create(const ibv_qp_init_attr_ex& asked, ibv_qp*& created, ibv_qp_cap& grant
 }  // namespace
 
 ibv_qp* create_extended_queue_pair(ibv_context*, ibv_qp_init_attr_ex* asked) {
-    return made<ibv_qp>([&](ibv_qp*& created) { return create(*asked, created, asked->cap); });
+    return made<ibv_qp>(
+        [&](ibv_qp*& created) { return create_queue_pair(*asked, created, asked->cap); });
 }
 
 }  // namespace wireproof::verbs

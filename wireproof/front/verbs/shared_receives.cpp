@@ -5,7 +5,7 @@
 namespace wireproof::verbs {
 namespace {
 
-int create(ibv_pd* domain, ibv_srq_init_attr& asked, ibv_srq*& created) {
+int create_shared_receives(ibv_pd* domain, ibv_srq_init_attr& asked, ibv_srq*& created) {
     Context& context = Context::of(domain->context);
     if (context.is_dead()) return EIO;
     const bool good = asked.attr.max_wr > 0 &&
@@ -37,7 +37,7 @@ int create(ibv_pd* domain, ibv_srq_init_attr& asked, ibv_srq*& created) {
     return 0;
 }
 
-int modify(SharedReceives& queue, const ibv_srq_attr& attributes, int mask) {
+int modify_shared_receives(SharedReceives& queue, const ibv_srq_attr& attributes, int mask) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
     if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) return EINVAL;
@@ -57,7 +57,7 @@ int modify(SharedReceives& queue, const ibv_srq_attr& attributes, int mask) {
     });
 }
 
-int query(const SharedReceives& queue, ibv_srq_attr& attributes) {
+int query_shared_receives(const SharedReceives& queue, ibv_srq_attr& attributes) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
     attributes = context.engine->locked([&](proto::ib::Port& port) {
@@ -69,7 +69,7 @@ int query(const SharedReceives& queue, ibv_srq_attr& attributes) {
     return 0;
 }
 
-int destroy(SharedReceives& queue) {
+int destroy_shared_receives(SharedReceives& queue) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
     Engine& engine = *context.engine;

@@ -56,11 +56,11 @@ struct Point {
     double y = 0;
 };
 
-Point between(Point from, Point to, double part) {
+Point between_times(Point from, Point to, double part) {
     return {from.x + (to.x - from.x) * part, from.y + (to.y - from.y) * part};
 }
 
-std::string number(double value) {
+std::string coordinate(double value) {
     std::array<char, 32> text{};
     const auto end =
         std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, 1);
@@ -68,7 +68,7 @@ std::string number(double value) {
 }
 
 std::string pair(Point point) {
-    return number(point.x) + "," + number(point.y);
+    return coordinate(point.x) + "," + coordinate(point.y);
 }
 
 std::string path(std::string_view classes, const std::string& steps) {
@@ -77,8 +77,8 @@ std::string path(std::string_view classes, const std::string& steps) {
 
 std::string text_at(std::string_view classes, Point at, std::string_view text,
                     std::string_view more = {}) {
-    return "<text class=\"" + std::string(classes) + "\" x=\"" + number(at.x) + "\" y=\"" +
-           number(at.y) + "\"" + std::string(more) + ">" + report::escaped(text) + "</text>\n";
+    return "<text class=\"" + std::string(classes) + "\" x=\"" + coordinate(at.x) + "\" y=\"" +
+           coordinate(at.y) + "\"" + std::string(more) + ">" + report::escaped(text) + "</text>\n";
 }
 
 std::vector<std::string> lines_of(std::string_view text) {
@@ -118,9 +118,9 @@ public:
         }
         const std::string legend = legend_at(bottom_ + 34);
         const double height = bottom_ + 34 + (legend.empty() ? 0 : 22);
-        return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) +
-               "\" height=\"" + number(height) + "\" viewBox=\"0 0 " + number(width) + " " +
-               number(height) + "\" role=\"img\">\n<title>" + report::escaped(ladder_.name) +
+        return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + coordinate(width) +
+               "\" height=\"" + coordinate(height) + "\" viewBox=\"0 0 " + coordinate(width) + " " +
+               coordinate(height) + "\" role=\"img\">\n<title>" + report::escaped(ladder_.name) +
                "</title>\n<desc>" + report::escaped(ladder_.title) + "</desc>\n" +
                std::string(style) +
                "<rect class=\"bg\" fill=\"#ffffff\" width=\"100%\" height=\"100%\"/>\n" +
@@ -243,13 +243,14 @@ private:
         std::string out;
         for (std::size_t i = 0; i < std::max<std::size_t>(frame.arrivals.size(), 1); ++i) {
             const Ends ends = ends_of(frame, i);
-            const Point stop = frame.fate.lost ? between(ends.from, ends.to, lost_at) : ends.to;
+            const Point stop =
+                frame.fate.lost ? between_times(ends.from, ends.to, lost_at) : ends.to;
             out += path(shaft, "M" + pair(ends.from) + "L" + pair(stop));
             if (frame.fate.lost) {
                 out += cross(stop, solid);
                 continue;
             }
-            if (frame.fate.damaged) out += cross(between(ends.from, ends.to, lost_at), solid);
+            if (frame.fate.damaged) out += cross(between_times(ends.from, ends.to, lost_at), solid);
             out += head(ends.to, ends.from, solid);
         }
         return out;
@@ -264,14 +265,16 @@ private:
         constexpr double away = 20;
         const double gap = character * static_cast<double>(label.size()) + 4;
         const double way = life_line[1] - life_line[0];
-        const Point at = between(ends.from, ends.to, std::max(label_at, (gap / 2 + away) / way));
+        const Point at =
+            between_times(ends.from, ends.to, std::max(label_at, (gap / 2 + away) / way));
         const Point low = ends.from.x < ends.to.x ? ends.from : ends.to;
         const Point high = ends.from.x < ends.to.x ? ends.to : ends.from;
         const double degrees = std::atan2(high.y - low.y, high.x - low.x) * 180 / std::numbers::pi;
-        const std::string turn = " transform=\"rotate(" + number(degrees) + " " + pair(at) + ")\"";
-        return "<rect class=\"bg\" x=\"" + number(at.x - gap / 2) + "\" y=\"" +
-               number(at.y - gap_height / 2) + "\" width=\"" + number(gap) + "\" height=\"" +
-               number(gap_height) + "\"" + turn + "/>\n" +
+        const std::string turn =
+            " transform=\"rotate(" + coordinate(degrees) + " " + pair(at) + ")\"";
+        return "<rect class=\"bg\" x=\"" + coordinate(at.x - gap / 2) + "\" y=\"" +
+               coordinate(at.y - gap_height / 2) + "\" width=\"" + coordinate(gap) +
+               "\" height=\"" + coordinate(gap_height) + "\"" + turn + "/>\n" +
                text_at("label " + std::string(class_of(frame)) + "text", at, label,
                        " dy=\"4\"" + turn);
     }
@@ -303,15 +306,15 @@ private:
                 // The dotted part lies within the wait, where neither side has an event.
                 const double low = from + 12;
                 const double high = to - 12;
-                out += path("life", "M" + pair({x, y}) + "V" + number(low));
-                out += path("life cut", "M" + pair({x, low}) + "V" + number(high));
+                out += path("life", "M" + pair({x, y}) + "V" + coordinate(low));
+                out += path("life cut", "M" + pair({x, low}) + "V" + coordinate(high));
                 y = high;
             }
-            out += path("life", "M" + pair({x, y}) + "V" + number(bottom_));
+            out += path("life", "M" + pair({x, y}) + "V" + coordinate(bottom_));
         }
         for (const auto& [time, side] : timers_) {
-            out += "<circle class=\"timer\" cx=\"" + number(x_of(side)) + "\" cy=\"" +
-                   number(height_of(time)) + "\" r=\"4\"/>\n";
+            out += "<circle class=\"timer\" cx=\"" + coordinate(x_of(side)) + "\" cy=\"" +
+                   coordinate(height_of(time)) + "\" r=\"4\"/>\n";
         }
         return out;
     }
@@ -343,7 +346,7 @@ private:
             const Point from{x, y};
             const Point to{x + 34, y};
             out += path(solid + (again ? " again" : ""), "M" + pair(from) + "L" + pair(to));
-            if (crossed) out += cross(kind == "lost" ? to : between(from, to, 0.5), solid);
+            if (crossed) out += cross(kind == "lost" ? to : between_times(from, to, 0.5), solid);
             if (kind != "lost") out += head(to, from, solid);
             out += text_at("legend", {x + 46, y + 4}, what);
             x += 46 + room;
@@ -359,12 +362,12 @@ private:
         if (kinds.contains("refused")) add("refused", false, false, "arrived and refused", 130);
         if (again) add("good", true, false, "sent again", 80);
         if (!timers_.empty()) {
-            out += "<circle class=\"timer\" cx=\"" + number(x + 6) + "\" cy=\"" + number(y) +
-                   "\" r=\"4\"/>\n" + text_at("legend", {x + 18, y + 4}, "timer");
+            out += "<circle class=\"timer\" cx=\"" + coordinate(x + 6) + "\" cy=\"" +
+                   coordinate(y) + "\" r=\"4\"/>\n" + text_at("legend", {x + 18, y + 4}, "timer");
             x += 70;
         }
         if (!cuts_.empty()) {
-            out += path("life cut", "M" + pair({x, y}) + "H" + number(x + 34));
+            out += path("life cut", "M" + pair({x, y}) + "H" + coordinate(x + 34));
             out += text_at("legend", {x + 46, y + 4}, "a longer wait");
         }
         return out;

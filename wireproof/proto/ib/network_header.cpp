@@ -24,7 +24,7 @@ std::uint16_t checksum_of(std::span<const std::byte, ipv4_size> header) {
     return static_cast<std::uint16_t>(~sum);
 }
 
-void put(std::span<const std::uint8_t> address, std::span<std::byte> to) {
+void put_address(std::span<const std::uint8_t> address, std::span<std::byte> to) {
     std::ranges::transform(address, to.begin(), [](std::uint8_t byte) { return std::byte{byte}; });
 }
 
@@ -38,8 +38,8 @@ void put_ipv4(const Gid& from, const Gid& to, std::size_t datagram,
     store_be_at<6, 2>(out, do_not_fragment);
     store_be_at<8, 1>(out, hops);
     store_be_at<9, 1>(out, udp);
-    put(std::span(from).last<4>(), out.subspan<12, 4>());
-    put(std::span(to).last<4>(), out.subspan<16, 4>());
+    put_address(std::span(from).last<4>(), out.subspan<12, 4>());
+    put_address(std::span(to).last<4>(), out.subspan<16, 4>());
     store_be_at<10, 2>(out, checksum_of(out));
 }
 
@@ -59,8 +59,8 @@ std::array<std::byte, network_header_size> network_header(const Gid& from, const
     store_be_at<4, 2>(out, datagram);
     store_be_at<6, 1>(out, udp);
     store_be_at<7, 1>(out, hops);
-    put(from, out.subspan<8, 16>());
-    put(to, out.subspan<24, 16>());
+    put_address(from, out.subspan<8, 16>());
+    put_address(to, out.subspan<24, 16>());
     return header;
 }
 

@@ -32,7 +32,7 @@ bool same_partition(std::uint16_t a, std::uint16_t b) {
     return ((a ^ b) & 0x7FFF) == 0 && ((a | b) & 0x8000) != 0;
 }
 
-const char* wrong_with(const QueuePairConfig& config) {
+const char* wrong_with_config(const QueuePairConfig& config) {
     if (config.number > numbers_max) return "a queue pair's number has 24 bits";
     if (config.limits.pieces > SendEntry::pieces_max) return "a work request has 32 pieces at most";
     if (config.uc_behind_max >= config.psn_modulus) return "packets cannot be so far behind";
@@ -58,7 +58,7 @@ Port::Port(const PortConfig& config)
 }
 
 Expected<std::uint32_t> Port::add_queue_pair(const QueuePairConfig& wanted) {
-    if (const char* wrong = wrong_with(wanted)) return unexpected(wrong);
+    if (const char* wrong = wrong_with_config(wanted)) return unexpected(wrong);
     QueuePairConfig config = wanted;
     if (config.number == 0) {
         while (queue_pairs_.contains(next_number_)) next_number_ = chosen_after(next_number_);

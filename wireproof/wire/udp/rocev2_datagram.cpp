@@ -22,7 +22,7 @@ std::uint16_t pair_at(ConstBytes bytes, std::size_t at) {
     return static_cast<std::uint16_t>(get_be(bytes.subspan(at, 2)));
 }
 
-void put_host(Address& address, Address::Family family, ConstBytes host) {
+void take_host(Address& address, Address::Family family, ConstBytes host) {
     address.family = family;
     std::ranges::copy(host, std::as_writable_bytes(std::span(address.host)).begin());
 }
@@ -50,8 +50,8 @@ ExpectedOr<Ip, NotRocev2> ipv4_of(ConstBytes bytes, Rocev2Datagram& datagram) {
     if ((fragment & 0x1FFF) != 0) return Refused(NotRocev2::other);
     ip.fragment = (fragment & 0x2000) != 0;
     ip.options = ip.header_size > ipv4_size;
-    put_host(datagram.from, Address::Family::ipv4, bytes.subspan(12, 4));
-    put_host(datagram.to, Address::Family::ipv4, bytes.subspan(16, 4));
+    take_host(datagram.from, Address::Family::ipv4, bytes.subspan(12, 4));
+    take_host(datagram.to, Address::Family::ipv4, bytes.subspan(16, 4));
     return ip;
 }
 
@@ -60,8 +60,8 @@ ExpectedOr<Ip, NotRocev2> ipv6_of(ConstBytes bytes, Rocev2Datagram& datagram) {
         bytes[6] != udp_protocol) {
         return Refused(NotRocev2::other);
     }
-    put_host(datagram.from, Address::Family::ipv6, bytes.subspan(8, 16));
-    put_host(datagram.to, Address::Family::ipv6, bytes.subspan(24, 16));
+    take_host(datagram.from, Address::Family::ipv6, bytes.subspan(8, 16));
+    take_host(datagram.to, Address::Family::ipv6, bytes.subspan(24, 16));
     return Ip{.bytes = bytes, .header_size = ipv6_size, .size = ipv6_size + pair_at(bytes, 4)};
 }
 

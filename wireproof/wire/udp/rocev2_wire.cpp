@@ -64,7 +64,7 @@ Expected<void> prepare(const UdpSocket& socket, Address::Family family, bool sup
     return unexpected("RoCEv2 wire: " + std::generic_category().message(errno));
 }
 
-Expected<void> check(const Rocev2Wire::Config& config) {
+Expected<void> check_config(const Rocev2Wire::Config& config) {
     const auto within = [](const char* what, std::size_t value, std::size_t least,
                            std::size_t most) -> Expected<void> {
         if (value >= least && value <= most) return {};
@@ -135,7 +135,7 @@ void Rocev2Lane::hand_on() {
 }
 
 Expected<Rocev2Wire> Rocev2Wire::open(const Config& config) {
-    if (const auto right = check(config); !right) return tl::unexpected(right.error());
+    if (const auto right = check_config(config); !right) return tl::unexpected(right.error());
     auto socket = UdpSocket::open({.local = with_port(config.local),
                                    .receive_buffer = config.receive_buffer,
                                    .send_buffer = config.send_buffer});

@@ -11,7 +11,8 @@ namespace wireproof::c {
 namespace {
 
 /// The name of a member whose value has no meaning; nullptr if there is none.
-const char* senseless(const wireproof_point_settings& settings, const wireproof_point_plan& plan) {
+const char* senseless_point(const wireproof_point_settings& settings,
+                            const wireproof_point_plan& plan) {
     if (settings.protocol == nullptr) return "protocol";
     if (settings.clean_back > 1) return "clean_back";
     if (settings.renak_on_bad_head > 1) return "renak_on_bad_head";
@@ -95,7 +96,7 @@ wireproof_status read_point(const wireproof_point_settings* settings,
     if (plan != nullptr && !read_sized(plan, own_plan)) {
         return why.bad("the plan has a wrong size, or sets what this version lacks");
     }
-    if (const char* const member = senseless(own_settings, own_plan); member != nullptr) {
+    if (const char* const member = senseless_point(own_settings, own_plan); member != nullptr) {
         return why.bad("the value of " + std::string(member) + " has no meaning");
     }
     into.settings = settings_of(own_settings);

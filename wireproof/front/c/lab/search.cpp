@@ -30,7 +30,7 @@ std::optional<bool> choice(std::int32_t value) {
 }
 
 /// The name of a member whose value has no meaning; nullptr if there is none.
-const char* senseless(const wireproof_search_settings& settings) {
+const char* senseless_search(const wireproof_search_settings& settings) {
     if (settings.protocol == nullptr) return "protocol";
     if (settings.both_ways > 1) return "both_ways";
     if (settings.damage > 1) return "damage";
@@ -89,7 +89,7 @@ wireproof_status wireproof_search_run(const wireproof_search_settings* settings,
             "the settings are NULL, have a wrong size, or set what this version lacks");
     }
     return simulate(reason, [&]() -> wireproof_status {
-        if (const char* const member = senseless(own); member != nullptr) {
+        if (const char* const member = senseless_search(own); member != nullptr) {
             return reason.bad("the value of " + std::string(member) + " has no meaning");
         }
         lab::ExhaustiveSearch asked = search_of(own);
