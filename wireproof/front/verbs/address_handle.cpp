@@ -61,8 +61,9 @@ int fill(std::uint8_t port, const ibv_wc& completion, const ibv_grh& header,
 using namespace wireproof;
 
 ibv_ah* ibv_create_ah(ibv_pd* domain, ibv_ah_attr* attributes) {
-    return verbs::made<ibv_ah>(
-        [&](ibv_ah*& created) { return verbs::create(domain, *attributes, created); });
+    return verbs::made<ibv_ah>([&](ibv_ah*& created) {
+        return verbs::create_address_handle(domain, *attributes, created);
+    });
 }
 
 int ibv_init_ah_from_wc(ibv_context*, std::uint8_t port, ibv_wc* completion, ibv_grh* header,
@@ -78,7 +79,7 @@ ibv_ah* ibv_create_ah_from_wc(ibv_pd* domain, ibv_wc* completion, ibv_grh* heade
     return verbs::made<ibv_ah>([&](ibv_ah*& created) {
         ibv_ah_attr attributes{};
         const int error = verbs::fill(port, *completion, *header, attributes);
-        return error == 0 ? verbs::create(domain, attributes, created) : error;
+        return error == 0 ? verbs::create_address_handle(domain, attributes, created) : error;
     });
 }
 

@@ -207,7 +207,8 @@ int ibv_resize_cq(ibv_cq* of, int asked) {
 }
 
 int ibv_destroy_cq(ibv_cq* queue) {
-    return verbs::errno_of([&] { return verbs::destroy(CompletionQueue::of(queue)); });
+    return verbs::errno_of(
+        [&] { return verbs::destroy_completion_queue(CompletionQueue::of(queue)); });
 }
 
 int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** user) {

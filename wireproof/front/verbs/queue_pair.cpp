@@ -234,21 +234,21 @@ using verbs::QueuePair;
 
 ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* asked) {
     return verbs::made<ibv_qp>(
-        [&](ibv_qp*& created) { return verbs::create(domain, *asked, created); });
+        [&](ibv_qp*& created) { return verbs::create_queue_pair(domain, *asked, created); });
 }
 
 int ibv_destroy_qp(ibv_qp* queue_pair) {
-    return verbs::errno_of([&] { return verbs::destroy(QueuePair::of(queue_pair)); });
+    return verbs::errno_of([&] { return verbs::destroy_queue_pair(QueuePair::of(queue_pair)); });
 }
 
 int ibv_modify_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
     return verbs::errno_of(
-        [&] { return verbs::modify(QueuePair::of(queue_pair), *attributes, mask); });
+        [&] { return verbs::modify_queue_pair(QueuePair::of(queue_pair), *attributes, mask); });
 }
 
 int ibv_query_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int, ibv_qp_init_attr* created) {
     return verbs::errno_of(
-        [&] { return verbs::query(QueuePair::of(queue_pair), *attributes, *created); });
+        [&] { return verbs::query_queue_pair(QueuePair::of(queue_pair), *attributes, *created); });
 }
 
 // Only ibv_create_qp_ex makes queue pairs that have the extended operations.

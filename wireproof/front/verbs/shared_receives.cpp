@@ -92,18 +92,21 @@ using verbs::SharedReceives;
 
 ibv_srq* ibv_create_srq(ibv_pd* domain, ibv_srq_init_attr* asked) {
     return verbs::made<ibv_srq>(
-        [&](ibv_srq*& created) { return verbs::create(domain, *asked, created); });
+        [&](ibv_srq*& created) { return verbs::create_shared_receives(domain, *asked, created); });
 }
 
 int ibv_modify_srq(ibv_srq* queue, ibv_srq_attr* attributes, int mask) {
-    return verbs::errno_of(
-        [&] { return verbs::modify(SharedReceives::of(queue), *attributes, mask); });
+    return verbs::errno_of([&] {
+        return verbs::modify_shared_receives(SharedReceives::of(queue), *attributes, mask);
+    });
 }
 
 int ibv_query_srq(ibv_srq* queue, ibv_srq_attr* attributes) {
-    return verbs::errno_of([&] { return verbs::query(SharedReceives::of(queue), *attributes); });
+    return verbs::errno_of(
+        [&] { return verbs::query_shared_receives(SharedReceives::of(queue), *attributes); });
 }
 
 int ibv_destroy_srq(ibv_srq* queue) {
-    return verbs::errno_of([&] { return verbs::destroy(SharedReceives::of(queue)); });
+    return verbs::errno_of(
+        [&] { return verbs::destroy_shared_receives(SharedReceives::of(queue)); });
 }
