@@ -11,7 +11,7 @@
 namespace wireproof::verbs {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     return "'" + std::string(text) + "'";
 }
 
@@ -38,7 +38,7 @@ Expected<void> read_address(Settings& into, std::string_view text) {
 
 Expected<void> read_link(Settings& into, std::string_view text) {
     if (text != "ethernet" && text != "infiniband") {
-        return unexpected(quoted(text) + " is neither ethernet nor infiniband");
+        return unexpected(in_quotes(text) + " is neither ethernet nor infiniband");
     }
     into.link = text == "ethernet" ? Link::ethernet : Link::infiniband;
     return {};
@@ -46,7 +46,7 @@ Expected<void> read_link(Settings& into, std::string_view text) {
 
 Expected<void> read_seed(Settings& into, std::string_view text) {
     const auto seed = number_in<std::uint64_t>(text);
-    if (!seed) return unexpected(quoted(text) + " is not a number of at most 64 bits");
+    if (!seed) return unexpected(in_quotes(text) + " is not a number of at most 64 bits");
     into.seed = *seed;
     return {};
 }
@@ -56,7 +56,7 @@ Expected<void> read_receive_buffer(Settings& into, std::string_view text) {
     constexpr int most = 1 << 30;
     const auto bytes = number_in<int>(text);
     if (!bytes || *bytes < least || *bytes > most) {
-        return unexpected(quoted(text) + " is not a number of bytes, " + std::to_string(least) +
+        return unexpected(in_quotes(text) + " is not a number of bytes, " + std::to_string(least) +
                           " to " + std::to_string(most));
     }
     into.receive_buffer = *bytes;
@@ -64,7 +64,7 @@ Expected<void> read_receive_buffer(Settings& into, std::string_view text) {
 }
 
 Expected<void> read_no_shm(Settings& into, std::string_view text) {
-    if (text != "0" && text != "1") return unexpected(quoted(text) + " is neither 0 nor 1");
+    if (text != "0" && text != "1") return unexpected(in_quotes(text) + " is neither 0 nor 1");
     into.shared_memory = text == "0";
     return {};
 }
@@ -81,7 +81,7 @@ Expected<void> read_congestion(Settings& into, std::string_view text) {
     } else if (text == "on" || text == "path") {
         into.congestion = {With::all, Congestion::by_path};
     } else {
-        return unexpected(quoted(text) + " is none of auto, on, off, loss, path");
+        return unexpected(in_quotes(text) + " is none of auto, on, off, loss, path");
     }
     return {};
 }
@@ -99,7 +99,7 @@ Expected<void> read_faults(Settings& into, std::string_view text) {
 Expected<void> read_chance(double& into, std::string_view text) {
     const auto chance = number_in<double>(text);
     if (!chance || !(*chance >= 0 && *chance <= 1)) {
-        return unexpected(quoted(text) + " is not a probability, 0 to 1");
+        return unexpected(in_quotes(text) + " is not a probability, 0 to 1");
     }
     into = *chance;
     return {};

@@ -12,7 +12,7 @@ namespace {
 using What = CmEvent::What;
 
 constexpr PeerId peer{3};
-constexpr std::uint64_t service = service_of_port(9, PortSpace::udp);
+constexpr std::uint64_t services_of_host = service_of_port(9, PortSpace::udp);
 
 struct Host {
     explicit Host(std::uint64_t guid)
@@ -55,7 +55,7 @@ protected:
         }
     }
     CmId resolve() {
-        const auto id = active.cm.resolve(now, peer, {.service = service});
+        const auto id = active.cm.resolve(now, peer, {.service = services_of_host});
         EXPECT_TRUE(id);
         return id.value_or(CmId{});
     }
@@ -73,18 +73,18 @@ protected:
 };
 
 TEST_F(CmServices, AreResolvedThoughPacketsGetLost) {
-    ASSERT_TRUE(passive.cm.listen_datagrams(service));
-    EXPECT_FALSE(passive.cm.listen_datagrams(service));
+    ASSERT_TRUE(passive.cm.listen_datagrams(services_of_host));
+    EXPECT_FALSE(passive.cm.listen_datagrams(services_of_host));
     const CmId id = resolve();
     lost = 1;
     EXPECT_EQ(settle(), 1U);
-    EXPECT_FALSE(passive.cm.next_query(service));
+    EXPECT_FALSE(passive.cm.next_query(services_of_host));
     now = active.cm.next_deadline();
     EXPECT_EQ(settle(), 1U);
-    const auto query = passive.cm.next_query(service);
+    const auto query = passive.cm.next_query(services_of_host);
     ASSERT_TRUE(query);
-    EXPECT_FALSE(passive.cm.next_query(service));
-    EXPECT_FALSE(passive.cm.next_request(service));
+    EXPECT_FALSE(passive.cm.next_query(services_of_host));
+    EXPECT_FALSE(passive.cm.next_request(services_of_host));
     lost = 1;
     EXPECT_TRUE(passive.cm.management().answer(now, query->id, {.queue_pair = 0x55, .qkey = 66}));
     EXPECT_EQ(settle(), 1U);
@@ -107,24 +107,24 @@ TEST_F(CmServices, ThatNobodyOffersAreRefused) {
     EXPECT_EQ(settle(), 2U);
     EXPECT_EQ(status_of(first), CmServiceStatus::unsupported);
     // A query that waits when its service ends is also refused.
-    ASSERT_TRUE(passive.cm.listen_datagrams(service));
+    ASSERT_TRUE(passive.cm.listen_datagrams(services_of_host));
     const CmId second = resolve();
     EXPECT_EQ(settle(), 1U);
-    passive.cm.stop_listening_datagrams(now, service);
-    passive.cm.stop_listening_datagrams(now, service);
+    passive.cm.stop_listening_datagrams(now, services_of_host);
+    passive.cm.stop_listening_datagrams(now, services_of_host);
     EXPECT_EQ(settle(), 1U);
     EXPECT_EQ(status_of(second), CmServiceStatus::unsupported);
-    EXPECT_FALSE(passive.cm.next_query(service));
-    EXPECT_TRUE(passive.cm.listen_datagrams(service));
+    EXPECT_FALSE(passive.cm.next_query(services_of_host));
+    EXPECT_TRUE(passive.cm.listen_datagrams(services_of_host));
 }
 
 TEST_F(CmServices, WhoGivesUpGetsNoAnswerAndSendsNoMore) {
-    ASSERT_TRUE(passive.cm.listen_datagrams(service));
+    ASSERT_TRUE(passive.cm.listen_datagrams(services_of_host));
     const CmId before = resolve();
     settle();
     active.cm.give_up(before);
     EXPECT_EQ(active.cm.next_deadline(), never);
-    const auto query = passive.cm.next_query(service);
+    const auto query = passive.cm.next_query(services_of_host);
     ASSERT_TRUE(query);
     EXPECT_TRUE(passive.cm.management().answer(now, query->id, {}));
     EXPECT_EQ(settle(), 1U);
@@ -132,7 +132,8 @@ TEST_F(CmServices, WhoGivesUpGetsNoAnswerAndSendsNoMore) {
     // give_up also removes an answer that has arrived.
     const CmId after = resolve();
     settle();
-    EXPECT_TRUE(passive.cm.management().answer(now, passive.cm.next_query(service)->id, {}));
+    EXPECT_TRUE(
+        passive.cm.management().answer(now, passive.cm.next_query(services_of_host)->id, {}));
     settle();
     EXPECT_TRUE(active.cm.has_answer(after));
     active.cm.give_up(after);
@@ -140,7 +141,7 @@ TEST_F(CmServices, WhoGivesUpGetsNoAnswerAndSendsNoMore) {
 }
 
 TEST_F(CmServices, SilenceIsToldToBothSides) {
-    ASSERT_TRUE(passive.cm.listen_datagrams(service));
+    ASSERT_TRUE(passive.cm.listen_datagrams(services_of_host));
     const CmId id = resolve();
     std::size_t packets = settle();
     while (active.cm.next_deadline() != never) {
@@ -155,16 +156,16 @@ TEST_F(CmServices, SilenceIsToldToBothSides) {
     now = passive.cm.next_deadline();
     passive.cm.poll(now);
     EXPECT_EQ(passive.cm.next_deadline(), never);
-    EXPECT_FALSE(passive.cm.next_query(service));
+    EXPECT_FALSE(passive.cm.next_query(services_of_host));
 }
 
 // The management may have a listener that CmQueuePair does not know.
 TEST_F(CmServices, ARequestThatNobodyKeepsIsRefusedAndLeavesNoListener) {
-    passive.cm.management().listen(service);
-    passive.cm.management().listen_datagrams(service);
+    passive.cm.management().listen(services_of_host);
+    passive.cm.management().listen_datagrams(services_of_host);
     const CmId query = resolve();
     const auto request = active.cm.management().connect(
-        now, peer, {.service = service, .path_mtu = path_mtu_code(1024)});
+        now, peer, {.service = services_of_host, .path_mtu = path_mtu_code(1024)});
     ASSERT_TRUE(request);
     active.cm.join(*request, 0x11);
     EXPECT_EQ(settle(), 4U);
@@ -172,29 +173,30 @@ TEST_F(CmServices, ARequestThatNobodyKeepsIsRefusedAndLeavesNoListener) {
     const auto answer = active.cm.take_answer(*request);
     ASSERT_TRUE(answer && answer->what == What::rejected);
     EXPECT_EQ(std::get<CmReject>(answer->message).reason, CmReason::invalid_service);
-    passive.cm.stop_listening(now, service);
-    EXPECT_TRUE(passive.cm.listen(service));
-    EXPECT_TRUE(passive.cm.listen_datagrams(service));
+    passive.cm.stop_listening(now, services_of_host);
+    EXPECT_TRUE(passive.cm.listen(services_of_host));
+    EXPECT_TRUE(passive.cm.listen_datagrams(services_of_host));
 }
 
 TEST_F(CmServices, AQueuePairThatFailsReceivesNoDatagram) {
-    ASSERT_TRUE(passive.cm.listen_datagrams(service));
+    ASSERT_TRUE(passive.cm.listen_datagrams(services_of_host));
     resolve();
     const QueuePairChange fails{.state = QueuePairState::error};
     ASSERT_EQ(passive.port.modify(cm_queue_pair, fails), ModifyStatus::done);
     EXPECT_EQ(settle(), 1U);
-    EXPECT_FALSE(passive.cm.next_query(service));
+    EXPECT_FALSE(passive.cm.next_query(services_of_host));
     const CmCounters& counters = passive.cm.management().counters();
     EXPECT_EQ(counters.malformed, (std::array<std::uint64_t, 4>{}));
 }
 
 // Otherwise the request would take the place of requests that still wait.
 TEST_F(CmServices, ARequestForAConnectionThatItsAskerTakesBackIsNotGivenOut) {
-    ASSERT_TRUE(passive.cm.listen(service));
+    ASSERT_TRUE(passive.cm.listen(services_of_host));
     const auto connect = [&](std::uint32_t queue_pair) {
-        return active.cm.management().connect(
-            now, peer,
-            {.service = service, .queue_pair = queue_pair, .path_mtu = path_mtu_code(1024)});
+        return active.cm.management().connect(now, peer,
+                                              {.service = services_of_host,
+                                               .queue_pair = queue_pair,
+                                               .path_mtu = path_mtu_code(1024)});
     };
     const auto first = connect(0x11);
     const auto second = connect(0x12);
@@ -202,10 +204,10 @@ TEST_F(CmServices, ARequestForAConnectionThatItsAskerTakesBackIsNotGivenOut) {
     EXPECT_EQ(settle(), 2U);
     EXPECT_TRUE(active.cm.management().reject(now, *first, CmReason::consumer));
     EXPECT_EQ(settle(), 1U);
-    const auto request = passive.cm.next_request(service);
+    const auto request = passive.cm.next_request(services_of_host);
     ASSERT_TRUE(request);
     EXPECT_EQ(std::get<CmRequest>(request->message).queue_pair, 0x12U);
-    EXPECT_FALSE(passive.cm.next_request(service));
+    EXPECT_FALSE(passive.cm.next_request(services_of_host));
 }
 
 }  // namespace
