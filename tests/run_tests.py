@@ -4,6 +4,7 @@
   run_tests.py quick    one preset, each kind of test at least once
   run_tests.py all      all tests, with static analysis, sanitizers and the installed package
   run_tests.py units    only the unit tests
+  run_tests.py alone    reads each file alone, and runs no test
 
 Prints a line when a step begins, and at the end what failed, the slowest entries, and the time of each step. The output
 of a step is in build/logs.
@@ -222,7 +223,9 @@ def main():
     if mode == "all":
         run.step("format", check_format)
         run.step("static analysis of the engines", check_engines)
+    if mode == "alone":
         run.step("each file alone", lambda: check_each_file_alone(run))
+        return run.report()
     run.step("build the preset dev", lambda: run.build("dev"))
     if mode == "units":
         run.step("unit tests", lambda: run.test("dev", "-L", "unit", "-LE", NEVER))
