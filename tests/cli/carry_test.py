@@ -267,20 +267,32 @@ class QueuePairsCarry(Case):
 
     # A sender of UC also waits while the receiver sleeps, and does not flood it.
     def test_and_sleep_longer_than_retries_last(self):
-        with open(self.path("file.bin"), "wb") as file:
-            file.truncate(64 << 20)
         for protocol in ("rc", "uc"):
             with self.subTest(protocol):
-                process = self.start("carry", "--json", "file.bin", "--protocol", protocol)
-                child = child_of(process)
-                self.until_busy(process, child, 0.02)
-                os.kill(child, signal.SIGSTOP)
+                process, child = self.stopped_on_its_way(protocol)
                 time.sleep(1)
                 os.kill(child, signal.SIGCONT)
                 ended = self.finish(process)
                 self.assertEqual((ended.code, ended.err), (0, ""))
                 run = one_object(ended)["runs"][0]
                 self.assertTrue(run["complete"], run)
+
+    def stopped_on_its_way(self, protocol):
+        """Stops the child while the transfer runs. If it ended before, the file is made larger."""
+        for mebibytes in (64, 256, 1024, 4096):
+            with open(self.path("file.bin"), "wb") as file:
+                file.truncate(mebibytes << 20)
+            process = self.start("carry", "--json", "file.bin", "--protocol", protocol)
+            child = child_of(process)
+            time.sleep(0.02)  # it need not have begun to send: then it sleeps at another place
+            try:
+                os.kill(child, signal.SIGSTOP)
+            except ProcessLookupError:
+                continue
+            if process.poll() is None:
+                return process, child
+            os.kill(child, signal.SIGCONT)
+        self.fail("a transfer of 4 GiB ended within 20 ms")
 
     def test_only_in_packets_that_hold_their_least_path_mtu(self):
         for wire in self.WIRES:

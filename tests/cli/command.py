@@ -87,10 +87,9 @@ class Case(unittest.TestCase):
             self.assertIsNone(process.poll(), "the run was too short for this test")
             time.sleep(0.005)
 
-    def until_busy(self, process, number=None, seconds=0.05):
-        """Returns when the process, or the one with that number, has used so much processor time.
-        This is more than a start takes."""
-        self.until(lambda: cpu_seconds(number or process.pid) >= seconds, process)
+    def until_it_catches(self, process, number):
+        """Returns when the process catches the signal. A start may take any time."""
+        self.until(lambda: number in signals_caught(process.pid), process)
 
     @staticmethod
     def put_away(process):
@@ -140,10 +139,14 @@ def child_of(process):
     raise AssertionError("the command started no child")
 
 
-def cpu_seconds(number):
-    with open(f"/proc/{number}/stat", encoding="ascii", errors="replace") as stat:
-        user, system = stat.read().rsplit(")", 1)[1].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+def signals_caught(number):
+    """Their numbers; none of a process that is gone."""
+    try:
+        with open(f"/proc/{number}/status", encoding="ascii", errors="replace") as file:
+            caught = int(dict(line.split(":\t") for line in file)["SigCgt"], 16)
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return [bit + 1 for bit in range(64) if caught >> bit & 1]
 
 
 def bytes_written(number):

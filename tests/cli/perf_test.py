@@ -213,7 +213,7 @@ class QueuePairsAreMeasuredOnBothWires(Case):
         for wire in ("shm", "udp"):
             process = self.start("perf", "--protocol", "rc", "--wire", wire, "--seconds", "60")
             child = child_of(process)
-            self.until_busy(process, child)
+            self.until_it_catches(process, signal.SIGTERM)
             process.send_signal(signal.SIGTERM)
             self.assertEqual(self.finish(process).code, -signal.SIGTERM)
             self.assertFalse(os.path.exists(f"/proc/{child}"))
@@ -272,7 +272,7 @@ class AMeasurementThatCannotBeIsToldInOneLine(Case):
     def test_an_interrupt_ends_both_processes(self):
         process = self.start("perf", "--seconds", "60")
         child = child_of(process)
-        self.until_busy(process, child)
+        self.until_it_catches(process, signal.SIGTERM)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(self.finish(process).code, -signal.SIGTERM)
         self.assertFalse(os.path.exists(f"/proc/{child}"))

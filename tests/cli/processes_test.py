@@ -90,7 +90,7 @@ class KillingEitherProcessEndsTheOther(Case):
     def test_in_virtual_time_there_is_only_one_to_ask(self):
         process = self.start("carry", *self.long_run(), "--wire", "sim", "--out", "copy.bin",
                              "--protocol", self.PROTOCOL)
-        self.until_busy(process)
+        self.until_it_catches(process, signal.SIGTERM)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(self.finish(process).code, -signal.SIGTERM)
         self.expect_no_part_left("long.bin")

@@ -133,7 +133,7 @@ class ASearchThatIsNotFinishedSaysSo(Case):
 
     def test_it_is_interrupted(self):
         process = self.start("search", *self.LONG, "--json", "--out", "x.toml")
-        self.until_busy(process)
+        self.until_it_catches(process, signal.SIGINT)
         process.send_signal(signal.SIGINT)
         ended = self.finish(process)
         self.assertEqual(ended.code, -signal.SIGINT)

@@ -78,7 +78,7 @@ class APointIsSimulated(Case):
 class APointOrASweepIsGivenUp(Case):
     def give_up(self, *arguments):
         process = self.start("sweep", *arguments)
-        self.until_busy(process)
+        self.until_it_catches(process, signal.SIGTERM)
         process.send_signal(signal.SIGTERM)
         self.expect_failure(self.finish(process), -signal.SIGTERM, "interrupted")
 

@@ -1,5 +1,6 @@
 """Installs the build tree into its own folder and uses the installed files as a user would. CMake
 passes what to install, and how it was built, in the environment."""
+import json
 import os
 import re
 import shlex
@@ -332,8 +333,13 @@ class ItsSourceIsAPartOfAnotherProject(unittest.TestCase):
             capture_output=True, text=True, timeout=600, check=False)
 
     def commands(self):
+        """Those of the compiler, with the names of the files of each unit."""
         with open(os.path.join(self.folder, "compile_commands.json"), encoding="utf-8") as file:
-            return file.read()
+            commands = file.read()
+        for unit in sorted({one["file"] for one in json.loads(commands) if "/Unity/" in one["file"]}):
+            with open(unit, encoding="utf-8") as file:
+                commands += file.read()
+        return commands
 
     # CMake finds no package that the library itself does not need.
     WITHOUT = "-DCMAKE_IGNORE_PATH=/usr/include;/usr/share/javascript/dygraphs"
