@@ -4,13 +4,12 @@
   run_tests.py quick    one preset, each kind of test at least once
   run_tests.py all      all tests, with static analysis, sanitizers and the installed package
   run_tests.py units    only the unit tests
-  run_tests.py alone    reads each file alone, and runs no test
+  run_tests.py alone    compiles each file alone and in its unit, and compares what they call
 
 Prints a line when a step begins, and at the end what failed, the slowest entries, and the time of each step. The output
 of a step is in build/logs.
 """
 import concurrent.futures
-import json
 import os
 import pathlib
 import re
@@ -76,6 +75,7 @@ class Run:
         for line in lines_of(tree / ".ninja_log")[len(done):]:
             if not line.startswith("#"):
                 begin, end, _, output, _ = line.split("\t")
+                output = re.sub(r"CMakeFiles/[^/]*/", "", output)
                 self.slowest.append(((int(end) - int(begin)) / 1000, f"{preset} builds {output}"))
 
     def test(self, preset, *selection):
@@ -177,22 +177,10 @@ def check_engines():
         raise Failed("\n".join(wrong))
 
 
-def check_each_file_alone(run):
-    """Each file that is no test is read alone, so that one that lacks an include is found: in units it sees those of
-    other files."""
-    tree = ROOT / "build/alone"
-    if not (tree / "build.ninja").exists():
-        run.command("alone-configure", "cmake", "--preset", "alone")
-    commands = []
-    for entry in json.loads((tree / "compile_commands.json").read_text()):
-        file = os.path.relpath(entry["file"], ROOT)
-        if file.endswith(".cpp") and not file.startswith(("build", "..")):
-            words = shlex.split(entry["command"])
-            at = words.index("-o")
-            commands.append(["env", "-C", entry["directory"], *words[:at], *words[at + 2:], "-fsyntax-only"])
-    wrong = in_parallel(commands)
+def check_calls(trees):
+    wrong = in_parallel([[sys.executable, "tests/same_calls.py", *trees]])
     if wrong:
-        raise Failed("\n".join(wrong))
+        raise Failed("".join(wrong))
 
 
 def check_budget(presets):
@@ -223,7 +211,9 @@ def main():
         run.step("format", check_format)
         run.step("static analysis of the engines", check_engines)
     if mode == "alone":
-        run.step("each file alone", lambda: check_each_file_alone(run))
+        for preset in ("alone", "units"):
+            run.step(f"build the preset {preset}", lambda: run.build(preset))
+        run.step("calls in units", lambda: check_calls(["build/alone", "build/units"]))
         return run.report()
     run.step("build the preset dev", lambda: run.build("dev"))
     if mode == "units":

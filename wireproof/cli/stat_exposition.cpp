@@ -2,6 +2,7 @@
 // is wrong or one sample is there twice, so whatever another process publishes, this text is valid.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
