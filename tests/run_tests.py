@@ -75,7 +75,7 @@ class Run:
         for line in lines_of(tree / ".ninja_log")[len(done):]:
             if not line.startswith("#"):
                 begin, end, _, output, _ = line.split("\t")
-                output = re.sub(r"CMakeFiles/[^/]*/", "", output)
+                output = re.sub(r"CMakeFiles/(.*)\.dir/(Unity/)?", r"\1/", output)
                 self.slowest.append(((int(end) - int(begin)) / 1000, f"{preset} builds {output}"))
 
     def test(self, preset, *selection):
