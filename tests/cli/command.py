@@ -66,8 +66,10 @@ class Case(unittest.TestCase):
 
     @staticmethod
     def environment():
-        """That of the test, without the configuration of the user who runs it."""
-        return {**os.environ, "XDG_CONFIG_HOME": "/nonexistent"}
+        """That of the test, without the configuration of the user who runs it. A peer that waits for a processor is
+        silent, too: where a test says nothing else, it is not given up."""
+        patient = {f"WIREPROOF_{verb}_PEER_TIMEOUT": str(PATIENCE) for verb in ("CARRY", "SEND", "RECV", "PERF")}
+        return {**os.environ, "XDG_CONFIG_HOME": "/nonexistent", **patient}
 
     def start(self, *arguments, **streams):
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,

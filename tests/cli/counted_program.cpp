@@ -95,7 +95,13 @@ int run_peers(std::size_t count) {
     for (std::size_t peer = 1; peer <= count; ++peer) {
         if (endpoint.request(peer, 1) != am::Status::ok) fail("no request");
     }
-    endpoint.wait({}, std::chrono::milliseconds(300));
+    const auto all_called = [&] {
+        for (std::size_t peer = 1; peer <= count; ++peer) {
+            if (endpoint.counters(peer).hellos == 0) return false;
+        }
+        return true;
+    };
+    endpoint.wait(all_called, std::chrono::minutes(4));  // only catches a hang
     // The counters of many peers are copied each 50 ms.
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
     endpoint.poll();

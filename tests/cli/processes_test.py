@@ -7,7 +7,7 @@ import unittest
 from command import PATIENCE, Case, bytes_written, child_of, is_running, kill_if_there, one_object
 
 # Seconds of silence. A process that waits for a processor is silent, too: so it is long, except in the tests of silence.
-PEER_TIMEOUT, SHORT = 10 * PATIENCE, 4
+PEER_TIMEOUT, SHORT = 10 * PATIENCE, 20
 UNDER_WAY = 20_000  # bytes of the file that the receiver has written
 
 

@@ -63,7 +63,7 @@ class Case(unittest.TestCase):
 
 
 LOST = re.compile(r"rank (\d+) lost rank (\d+) after (\d+) ms: (\w+), (.*)")
-PEER_TIMEOUT = 3000  # ms; a rank that waits so long for a processor would be lost, too
+PEER_TIMEOUT = 10_000  # ms; a rank that waits so long for a processor would be lost, too
 
 
 class Dying(Case):

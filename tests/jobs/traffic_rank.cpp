@@ -25,12 +25,13 @@ int main(int count, char** arguments) {
     }
     constexpr std::uint16_t ask = 1;
     constexpr std::uint16_t answer = 2;
-    std::vector<Clock::time_point> heard(node->nodes(), Clock::now());
+    Clock::time_point turn = Clock::now();  // not later than what the node takes for its time
+    std::vector<Clock::time_point> heard(node->nodes(), turn);
     std::vector<unsigned> answers(node->nodes());
     bool lost = false;
     node->handle(ask, [](const Message& m) { m.reply(answer); });
     node->handle(answer, [&](const Message& m) {
-        heard[m.peer()] = Clock::now();
+        heard[m.peer()] = turn;
         ++answers[m.peer()];
     });
     node->on_peer_lost([&](const PeerLost& peer) {
@@ -57,6 +58,7 @@ int main(int count, char** arguments) {
         for (std::size_t peer = 0; peer < node->nodes(); ++peer) {
             if (peer != node->self()) (void)node->request(peer, ask);
         }
+        turn = Clock::now();
         node->wait([&] { return lost; }, std::chrono::milliseconds(1));
     }
     // The others may still need answers of this rank.

@@ -3,10 +3,12 @@
 import dataclasses
 import os
 import signal
+import subprocess
+import sys
 import threading
-import time
 
 import pytest
+from kit import PATIENCE
 
 import wireproof
 
@@ -89,41 +91,24 @@ def test_progress_is_a_share_and_may_end_the_point():
 
 
 def test_ctrl_c_ends_a_point():
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    begin = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):  # by itself the point would end after days
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         wireproof.point("pcie", **LONG)
-    assert time.monotonic() - begin < 20
 
 
 def test_other_threads_run_during_a_point():
-    """The GIL is released: this thread counts on while another one simulates."""
-    stop = threading.Event()
-    ended = []
-
-    def simulate():
-        def progress(_share):
-            if stop.is_set():
-                raise InterruptedError
-
-        try:
-            wireproof.point("pcie", **LONG, progress=progress)
-        except InterruptedError:
-            ended.append(True)
-
-    threads = [threading.Thread(target=simulate) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    begin = time.monotonic()
-    steps = 0
-    while time.monotonic() - begin < 1:
-        time.sleep(0.001)
-        steps += 1
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert len(ended) == 3
-    assert steps > 20
+    """The GIL is released: this thread goes on while others simulate what would take days."""
+    program = f"""
+import os, threading, time, wireproof
+for _ in range(3):
+    threading.Thread(target=lambda: wireproof.point("pcie", **{LONG!r}), daemon=True).start()
+for _ in range(20):
+    time.sleep(0.01)
+os.write(1, b"went on")
+os._exit(0)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE, check=True)
+    assert ran.stdout == b"went on"
 
 
 def test_the_protocols_are_listed():
