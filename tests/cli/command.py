@@ -68,7 +68,7 @@ class Case(unittest.TestCase):
     def environment():
         """That of the test, without the configuration of the user who runs it. A peer that waits for a processor is
         silent, too: where a test says nothing else, it is not given up."""
-        patient = {f"WIREPROOF_{verb}_PEER_TIMEOUT": str(PATIENCE) for verb in ("CARRY", "SEND", "RECV", "PERF")}
+        patient = {f"WIREPROOF_{verb}_PEER_TIMEOUT": str(PATIENCE) for verb in ("CARRY", "SEND", "RECV")}
         return {**os.environ, "XDG_CONFIG_HOME": "/nonexistent", **patient}
 
     def start(self, *arguments, **streams):
