@@ -144,7 +144,7 @@ def self_test():
             assert ran.returncode == (1 if "\nfailed: " in ran.stdout else 0), ran.stdout + ran.stderr
             return ran.stdout, re.findall(r"\nfailed: (.*)", ran.stdout)
 
-        # The test that hangs is the last one of its suite. The others may need a second each.
+        # A.Hangs waits for this limit. The other tests need less on any machine.
         out, failed = told("A", seconds=15)
         assert failed == ["A.Dies", "A.Fails", "A.Hangs"], out
         end = out[out.index("\n==== "):]

@@ -42,6 +42,9 @@ def kill_if_there(number):
         os.kill(number, signal.SIGKILL)
 
 
+CARRYING = ("carry", "send", "recv")  # they have the options of a transfer
+
+
 class Case(unittest.TestCase):
     """A test with its own folder. Its commands end when it ends."""
 
@@ -68,7 +71,7 @@ class Case(unittest.TestCase):
     def environment():
         """That of the test, without the configuration of the user who runs it. A peer that waits for a processor is
         silent, too: where a test says nothing else, it is not given up."""
-        patient = {f"WIREPROOF_{verb}_PEER_TIMEOUT": str(PATIENCE) for verb in ("CARRY", "SEND", "RECV")}
+        patient = {f"WIREPROOF_{verb}_PEER_TIMEOUT": str(PATIENCE) for verb in map(str.upper, CARRYING)}
         return {**os.environ, "XDG_CONFIG_HOME": "/nonexistent", **patient}
 
     def start(self, *arguments, **streams):

@@ -3,9 +3,8 @@ import os
 import re
 import unittest
 
-from command import Case, free_port, one_object
+from command import CARRYING, Case, free_port, one_object
 
-CARRYING = ("carry", "send", "recv")
 VERBS = (*CARRYING, "sp2", "soak", "ladder", "search", "inspect", "stat", "sweep", "perf",
          "doctor")
 RUNNING = ("verbs", "launch", "help")  # these print the output of a program, or help

@@ -39,6 +39,7 @@ class Live(LiveCase):
         be one that is sent again."""
         later = counts["frames"] - sent
         self.assertGreaterEqual(later, 0)
+        self.assertLessEqual(later, max(3, sent // 2), "frames are counted twice")
         if resent is not None:
             self.assertGreaterEqual(counts["again"], resent)
             self.assertLessEqual(counts["again"], resent + later)

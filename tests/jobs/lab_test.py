@@ -208,7 +208,7 @@ class SweepJob(Case):
 
 class RankDies(Case):
     def begin(self, ranks, *, kill, with_launcher=False):
-        """Starts a job, and kills these ranks before it has ended. Returns what a sweep without a job writes."""
+        """Starts a job, and kills these ranks before it has ended. Returns the launcher."""
         for _ in range(6):
             launcher = self.start_known(ranks, "sweep", "grid.toml")
             pids = [self.pid(rank) for rank in range(ranks)]
@@ -225,21 +225,22 @@ class RankDies(Case):
             self.make_longer()
         self.fail("the ranks died too late")
 
-    def expect(self, whole_of_a_job):
+    def expect_results_of_one_process(self):
+        results = self.read()
         os.remove(self.path("grid.results"))
-        self.assertEqual(whole_of_a_job, self.wholly())
+        self.assertEqual(results, self.wholly())
 
     def test_its_points_are_simulated_by_others(self):
         launcher = self.begin(3, kill=[2])
         _, err = launcher.communicate(timeout=PATIENCE)
         self.assertEqual(launcher.returncode, 128 + signal.SIGKILL, err)
-        self.expect(self.read())
+        self.expect_results_of_one_process()
 
     def test_rank_0_goes_on_alone(self):
         launcher = self.begin(3, kill=[1, 2])
         _, err = launcher.communicate(timeout=PATIENCE)
         self.assertEqual(launcher.returncode, 128 + signal.SIGKILL, err)
-        self.expect(self.read())
+        self.expect_results_of_one_process()
 
     def test_without_rank_0_the_others_end_and_the_next_job_goes_on(self):
         launcher = self.begin(3, kill=[0])
@@ -248,7 +249,7 @@ class RankDies(Case):
         self.assertEqual(told, [f"wireproof: rank {rank}: rank 0, which deals out the work, was lost (node 0 is gone)"
                                 for rank in (1, 2)], err)
         self.launch(2, "sweep", "grid.toml", error=self.notice_of_a_torn_line())
-        self.expect(self.read())
+        self.expect_results_of_one_process()
 
     def notice_of_a_torn_line(self):
         torn = not self.read().endswith(b"\n")
@@ -258,7 +259,7 @@ class RankDies(Case):
         launcher = self.begin(3, kill=[0, 1, 2], with_launcher=True)
         launcher.communicate(timeout=PATIENCE)
         self.launch(4, "sweep", "grid.toml", error=self.notice_of_a_torn_line())
-        self.expect(self.read())
+        self.expect_results_of_one_process()
 
 
 class OneRunOneFile(Case):
