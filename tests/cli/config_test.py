@@ -21,9 +21,10 @@ class Configured(Case):
         return name
 
     def with_variables(self, *arguments, **variables):
-        """Runs the command with these variables of the verb: SWEEP_SEED="7"."""
+        """Runs the command with these variables of the verb: SWEEP_SEED="7"; with None, without that variable."""
         environment = {**self.environment(),
                        **{"WIREPROOF_" + name: value for name, value in variables.items()}}
+        environment = {name: value for name, value in environment.items() if value is not None}
         return self.run_command(*arguments, env=environment)
 
     def printed(self, ended):
@@ -241,7 +242,7 @@ class TheConfigurationIsPrinted(Configured):
     def test_with_the_place_of_each_value(self):
         file = self.toml("[carry]\nwire = \"sim\"\nmtu = 9000\nloss = 0.5\n")
         ended = self.with_variables("carry", "--config", file, "--loss", "0.25", "--print-config",
-                                    CARRY_PROTOCOL="pcie", CARRY_JSON="1")
+                                    CARRY_PROTOCOL="pcie", CARRY_JSON="1", CARRY_PEER_TIMEOUT=None)
         lines = self.printed(ended)
         for line in ('protocol = "pcie"  # environment WIREPROOF_CARRY_PROTOCOL',
                      'wire = "sim"  # file options.toml:2:8', "mtu = 9000  # file options.toml:3:7",
