@@ -80,7 +80,7 @@ class WhatIsPrintedFitsItsReader(Case):
                            wanted=r"worlds \[=* *\] +\d+ %  [\d.]+ [kM]? ?worlds/s")
 
     def test_a_terminal_gets_a_bar_that_goes_away(self):
-        out, shown = self.on_a_terminal("carry", self.file(4_000_000), "--loss", "0.2", ends=True,
+        out, shown = self.on_a_terminal("carry", self.file(40_000_000), "--loss", "0.2", ends=True,
                                         wanted=r"carrying \[=* *\] +\d+ %  [\d.]+ [kMG]?B/s")
         for drawn in re.split("[\r\n]", shown):
             self.assertLess(len(drawn.replace("\x1b[K", "")), 80)
