@@ -9,6 +9,7 @@
 
 #include "tests/sim/environment.hpp"
 
+#include "wireproof/base/cases_test_kit.hpp"
 #include "wireproof/lab/worlds/am_world.hpp"
 
 namespace wireproof::lab {
@@ -21,7 +22,7 @@ std::string how_to_repeat(const AmWorldResult& result) {
 
 TEST(AmWorlds, KeepEveryPromise) {
     const std::uint64_t first = from_environment("WIREPROOF_SEED", 1);
-    const std::uint64_t worlds = from_environment("WIREPROOF_WORLDS", 800);
+    const std::uint64_t worlds = from_environment("WIREPROOF_WORLDS", cases(800));
     AmWorldsSummary summary;
     for (std::uint64_t seed = first; seed < first + worlds; ++seed) {
         const AmWorldResult result = run_am_world(AmWorldConfig{.seed = seed});
@@ -50,13 +51,13 @@ TEST(AmWorlds, KeepEveryPromise) {
 // AM-50, AM-53: some worlds have paths that lose long packets.
 TEST(AmWorlds, SomePathsLoseLongPackets) {
     std::size_t drawn = 0;
-    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    for (std::uint64_t seed = 1; seed <= cases(1000); ++seed) {
         if (!AmWorldPlan(seed).has_black_holes()) continue;
         ++drawn;
         const AmWorldResult result = run_am_world(AmWorldConfig{.seed = seed});
         EXPECT_EQ(result.violation, "") << how_to_repeat(result);
     }
-    EXPECT_GT(drawn, 20U);
+    EXPECT_GT(drawn, cases(20));
 }
 
 // AM-54: in some worlds routers mark packets, and in some of these the senders react.

@@ -8,6 +8,7 @@
 
 #include "tests/sim/environment.hpp"
 
+#include "wireproof/base/cases_test_kit.hpp"
 #include "wireproof/lab/worlds/ib_world.hpp"
 
 namespace wireproof::lab {
@@ -16,7 +17,7 @@ namespace {
 // RC-1, RC-10, UC-12, UC-17
 TEST(IbWorlds, KeepEveryPromise) {
     const std::uint64_t first = from_environment("WIREPROOF_SEED", 1);
-    const std::uint64_t worlds = from_environment("WIREPROOF_WORLDS", 400);
+    const std::uint64_t worlds = from_environment("WIREPROOF_WORLDS", cases(400));
     IbWorldsSummary summary;
     for (std::uint64_t seed = first; seed < first + worlds && summary.broken < 5; ++seed) {
         const IbWorldResult result = run_ib_world({.seed = seed});

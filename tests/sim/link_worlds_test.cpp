@@ -9,6 +9,7 @@
 
 #include "tests/sim/environment.hpp"
 
+#include "wireproof/base/cases_test_kit.hpp"
 #include "wireproof/lab/engines/link_engines.hpp"
 #include "wireproof/lab/worlds/link_world.hpp"
 
@@ -32,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Each, LinkWorlds, testing::Range<std::size_t>(0, LinkEn
 // PCIE-27, HIPPI-27, FLIT-19, LLR-36, CXL-12
 TEST_P(LinkWorlds, KeepEveryPromise) {
     const std::uint64_t first = from_environment("WIREPROOF_SEED", 1);
-    const std::uint64_t worlds = from_environment("WIREPROOF_WORLDS", 100);
+    const std::uint64_t worlds = from_environment("WIREPROOF_WORLDS", cases(100));
     LinkWorldsSummary summary;
     for (std::uint64_t seed = first; seed < first + worlds && summary.broken < 5; ++seed) {
         const LinkWorldResult result = run_link_world(GetParam(), {.seed = seed});

@@ -1,5 +1,6 @@
 // Buffers are lent: a connection at rest gives them back and loses nothing. A connection without
 // buffers puts packets off.
+#include "wireproof/base/cases_test_kit.hpp"
 #include "wireproof/proto/am/world_test_kit.hpp"
 
 namespace wireproof::am::test {
@@ -329,10 +330,10 @@ TEST(AmBuffers, NothingIsLostOrRepeatedWhileTheyComeAndGo) {
     for (const Config& config :
          all_small().and_also({"small bundles", opening(bundling(small(bare())))})) {
         std::array<std::uint64_t, 2> refused{};
-        for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        for (std::uint64_t seed = 1; seed <= cases(8); ++seed) {
             live_with_few_buffers(config, seed, refused);
         }
-        for (const std::uint64_t count : refused) EXPECT_GT(count, 8U);
+        for (const std::uint64_t count : refused) EXPECT_GT(count, cases(8));
     }
 }
 

@@ -1,6 +1,7 @@
 // Stores and gets: chunks, their pipeline, and the order in which messages use the window.
 #include <gtest/gtest.h>
 
+#include "wireproof/base/cases_test_kit.hpp"
 #include "wireproof/proto/am/world_test_kit.hpp"
 
 namespace wireproof::am::test {
@@ -139,7 +140,7 @@ TEST(AmConnection, KeepsAsManyChunksInFlightAsConfigured) {
 // AM-25
 TEST(AmConnection, TheSourceMayChangeOnceTheStoreHasEndedWhateverWasLost) {
     for (const Config& config : all_small()) {
-        for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        for (std::uint64_t seed = 1; seed <= cases(5); ++seed) {
             Pair pair(config);
             World world(pair, {.loss = 0.2, .duplicate = 0.1, .reorder = 0.2}, seed);
             auto source = pattern(in_chunks(config, 6 * config.chunk_bytes()), seed);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "wireproof/base/cases_test_kit.hpp"
 #include "wireproof/proto/am/ways_test_kit.hpp"
 
 namespace wireproof::am::test {
@@ -41,7 +42,7 @@ void live_each_way(const Config& config, Weather weather, std::uint64_t predicti
     std::uint64_t single_left = 0;
     std::uint64_t quiet = 0;
     std::uint64_t asked_again = 0;
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    for (std::uint64_t seed = 1; seed <= cases(4); ++seed) {
         WayWorld usual(config, seed, weather, Way::fast);
         usual.live(8000);
         WayWorld other(config, seed, weather, Way::general);
@@ -63,11 +64,11 @@ void live_each_way(const Config& config, Weather weather, std::uint64_t predicti
         asked_again += usual.asked_again;
     }
     if (predicting >= 100 && !weather.checked) {
-        EXPECT_GT(quiet, 100U);
-        EXPECT_GT(single_left, 100U);
+        EXPECT_GT(quiet, cases(100));
+        EXPECT_GT(single_left, cases(100));
     }
     if (weather.in_turn > 0) {
-        EXPECT_GT(asked_again, 5'000U);
+        EXPECT_GT(asked_again, cases(5'000));
     }
     EXPECT_GE(met_predicting * 1000, frames * predicting) << "of " << frames;
 }

@@ -2,6 +2,7 @@
 // session (UNKNOWN). Nobody else can.
 #include <gtest/gtest.h>
 
+#include "wireproof/base/cases_test_kit.hpp"
 #include "wireproof/proto/am/pair_test_kit.hpp"
 
 namespace wireproof::am::test {
@@ -358,7 +359,7 @@ private:
 TEST(AmUnknown, NoSessionEndsUnlessThePeerBeganAnew) {
     for (const Config& config : selective().with(small)) {
         std::size_t unknown = 0;
-        for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        for (std::uint64_t seed = 1; seed <= cases(60); ++seed) {
             SCOPED_TRACE(seed);
             Lives lives(meeting(config), seed);
             for (int i = 0; i < 1'500; ++i) lives.turn();
@@ -366,7 +367,7 @@ TEST(AmUnknown, NoSessionEndsUnlessThePeerBeganAnew) {
             unknown += lives.unknown();
             if (HasFailure()) return;
         }
-        EXPECT_GT(unknown, 100U);
+        EXPECT_GT(unknown, cases(100));
     }
 }
 
