@@ -6,13 +6,17 @@
 #include <wireproof/am.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <vector>
 
 using namespace wireproof::am;
 
 int main() {
-    auto node = Endpoint::join();
+    constexpr std::chrono::minutes patience(2);  // a rank may get no processor for a while
+    Options options;
+    options.peer_timeout = patience;
+    auto node = Endpoint::join(options, patience);
     if (!node) {
         std::fprintf(stderr, "hello_job: %s\n", node.error().c_str());
         return 1;
@@ -49,5 +53,5 @@ int main() {
         std::printf("rank %zu of %zu greeted rank %zu: %s\n", node->self(), node->nodes(), peer,
                     name_of(counters.path).data());
     }
-    node->close();  // until the others have this rank's last messages
+    node->close(patience);  // until the others have this rank's last messages
 }

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -26,6 +27,9 @@ constexpr std::uint16_t place = 4;
 
 constexpr std::size_t value_max = 256;  // bytes
 constexpr std::size_t slots = 64;
+
+// A thread may get no processor for a while.
+constexpr std::chrono::minutes patience(2);
 
 /// The place of a value. The server sends it as the bytes of a message. This works because both
 /// ends have the same byte order.
@@ -95,7 +99,7 @@ private:
         place_.reset();
         const auto bytes = std::as_bytes(std::span(key));
         if (endpoint_.request(1, handler, bytes) != Status::ok) return std::nullopt;
-        endpoint_.wait([this] { return place_.has_value(); }, std::chrono::seconds(10));
+        endpoint_.wait([this] { return place_.has_value(); }, patience);
         return place_;
     }
 
@@ -113,6 +117,7 @@ int fail(const std::string& why) {
 int main(int argc, char** argv) {
     Options options;
     options.peers.assign(2, argc > 1 ? argv[1] : "shm:key-value");
+    options.peer_timeout = patience;
     auto client_end = Endpoint::open(options);
     options.self = 1;
     auto server_end = Endpoint::open(options);

@@ -29,6 +29,9 @@ struct Places {
 
 constexpr std::string_view message = "written from afar";
 using Memory = std::array<std::byte, 64>;
+// The other process may get no processor for a while.
+constexpr auto patience = 2min;
+const QueuePairOptions patient{.ack_timeout = 10s};
 
 int fail(const char* who, std::string_view why) {
     std::fprintf(stderr, "remote_write: %s: %.*s\n", who, static_cast<int>(why.size()), why.data());
@@ -44,18 +47,18 @@ int answer(const Places& places) {
     CompletionQueue completions(*device, 16);
     const auto region = domain.register_memory(
         memory, {.local_write = true, .remote_write = true, .remote_read = true});
-    auto pair = QueuePair::create(domain, completions, completions);
+    auto pair = QueuePair::create(domain, completions, completions, patient);
     if (!region || !pair) return fail("answer", "no memory or no queue pair");
     // One receive for the immediate data, one for the goodbye.
     if (pair->post_receive(1, Piece()) != Status::ok ||
         pair->post_receive(2, Piece()) != Status::ok) {
         return fail("answer", "cannot receive");
     }
-    const auto peer = exchange_as_server(places.meeting, pair->contact(*region), 20s);
+    const auto peer = exchange_as_server(places.meeting, pair->contact(*region), patience);
     if (!peer) return fail("answer", peer.error());
     if (pair->connect(*peer) != Status::ok) return fail("answer", "no connection");
 
-    const auto written = completions.wait(20s);
+    const auto written = completions.wait(patience);
     if (!written || written->status != WorkStatus::success) return fail("answer", "nothing came");
     for (std::size_t i = 0; i < written->immediate.value_or(0) && i < memory.size(); ++i) {
         memory[i] = static_cast<std::byte>(std::toupper(std::to_integer<int>(memory[i])));
@@ -63,11 +66,12 @@ int answer(const Places& places) {
     // Tell the writer that the text is changed. The device answers the Read until the goodbye.
     if (pair->send(3, Piece()) != Status::ok) return fail("answer", "cannot send");
     for (int ended = 0; ended < 2; ++ended) {
-        const auto one = completions.wait(20s);
+        const auto one = completions.wait(patience);
         if (!one || one->status != WorkStatus::success) return fail("answer", "no goodbye");
     }
     // If the acknowledgement of the goodbye is lost, the device must acknowledge it again.
-    if (!device->wait([&] { return device->idle(); }, 20s)) return fail("answer", "never idle");
+    if (!device->wait([&] { return device->idle(); }, patience))
+        return fail("answer", "never idle");
     return 0;
 }
 
@@ -79,10 +83,10 @@ int ask(const Places& places) {
     const ProtectionDomain domain(*device);
     CompletionQueue completions(*device, 16);
     const auto region = domain.register_memory(memory, {.local_write = true});
-    auto pair = QueuePair::create(domain, completions, completions);
+    auto pair = QueuePair::create(domain, completions, completions, patient);
     if (!region || !pair) return fail("ask", "no memory or no queue pair");
     if (pair->post_receive(1, Piece()) != Status::ok) return fail("ask", "cannot receive");
-    const auto peer = exchange_as_client(places.meeting, pair->contact(), 20s);
+    const auto peer = exchange_as_client(places.meeting, pair->contact(), patience);
     if (!peer) return fail("ask", peer.error());
     if (pair->connect(*peer) != Status::ok) return fail("ask", "no connection");
 
@@ -92,14 +96,14 @@ int ask(const Places& places) {
         return fail("ask", "cannot write");
     }
     for (int ended = 0; ended < 2; ++ended) {  // the Write, and the message of the answerer
-        const auto one = completions.wait(20s);
+        const auto one = completions.wait(patience);
         if (!one || one->status != WorkStatus::success) return fail("ask", "no answer");
     }
     if (pair->read(3, here, there) != Status::ok) return fail("ask", "cannot read");
-    const auto read = completions.wait(20s);
+    const auto read = completions.wait(patience);
     if (!read || read->status != WorkStatus::success) return fail("ask", "cannot read");
     if (pair->send(4, Piece()) != Status::ok) return fail("ask", "cannot send");
-    const auto parted = completions.wait(20s);
+    const auto parted = completions.wait(patience);
     if (!parted || parted->status != WorkStatus::success) return fail("ask", "no goodbye");
     const std::string text(reinterpret_cast<const char*>(memory.data()), message.size());
     std::printf("%s\n", text.c_str());

@@ -152,7 +152,7 @@ class EndpointsAreLookedAt(StatCase):
         first = self.endpoints(program)
         self.assertEqual(first[0]["endpoint"]["nodes"], 2)
         self.assertTrue(first[0]["endpoint"]["consistent"])
-        self.assertLess(first[0]["endpoint"]["age_s"], 60)
+        self.assertLess(first[0]["endpoint"]["age_s"], PATIENCE)
         self.assertLess(abs(first[0]["endpoint"]["started_s"] - time.time()), 300)
         peer = first[0]["peers"]["1"]
         self.assertEqual(peer["path"], "udp")

@@ -150,7 +150,7 @@ TEST(ExceptionsOfADevice, AConditionsLeavesTheWait) {
             b.device.poll();
             return (ended = a.completions.poll()).has_value();
         },
-        std::chrono::minutes(1)));
+        ib::test::patience));
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->status, ib::WorkStatus::success);
 }

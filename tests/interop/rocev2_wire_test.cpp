@@ -51,7 +51,7 @@ public:
         Frame frame(9000);
         while (true) {
             pollfd wanted{handle_, POLLIN, 0};
-            if (::poll(&wanted, 1, 60'000) != 1) return {};
+            if (::poll(&wanted, 1, 120'000) != 1) return {};
             sockaddr_ll source{};
             socklen_t length = sizeof source;
             const ssize_t got = ::recvfrom(handle_, frame.data(), frame.size(), 0,

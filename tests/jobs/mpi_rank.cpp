@@ -6,6 +6,7 @@
 #include <mpi.h>
 #include <wireproof/collective.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <optional>
 #include <string_view>
@@ -14,8 +15,12 @@ using namespace wireproof::am;
 
 namespace {
 
+constexpr std::chrono::minutes patience(4);  // it only ends a test that hangs
+
 std::optional<Endpoint> join() {
-    auto node = Endpoint::join(Options{});
+    Options options;
+    options.peer_timeout = std::chrono::hours(24);  // no rank is lost for want of a processor
+    auto node = Endpoint::join(options, patience);
     if (node) return std::move(*node);
     std::fprintf(stderr, "mpi_rank: %s\n", node.error().c_str());
     return std::nullopt;
@@ -44,7 +49,7 @@ int main(int count, char** arguments) {
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     std::printf("rank %d is node %zu: sums %d and %llu\n", rank, node->self(), sum,
                 static_cast<unsigned long long>(sum_of_ranks(*node)));
-    const bool closed = node->close() == Status::ok;
+    const bool closed = node->close(patience) == Status::ok;
     node.reset();
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();

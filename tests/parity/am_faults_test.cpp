@@ -112,7 +112,7 @@ Config timed(Config config) {
     config = small(config);
     config.keepalive_after = Duration::milliseconds(3);
     config.keepalive_max = Duration::milliseconds(50);
-    config.peer_timeout = Duration::milliseconds(60'000);
+    config.peer_timeout = Duration::milliseconds(600'000);
     return config;
 }
 

@@ -32,7 +32,9 @@ def without_time(point):
 
 
 def pair(job=0, nodes=2, **options):
-    """Two endpoints or more on UDP, on ports that the system chooses, which know each other."""
+    """Two endpoints or more on UDP, on ports that the system chooses, which know each other. A peer whose thread gets
+    no processor is not lost, unless the options say so."""
+    options.setdefault("peer_timeout", 24 * 3600)
     ends = [
         wireproof.Endpoint.open(
             peers=["127.0.0.1:0" if node == self else None for node in range(nodes)],

@@ -50,7 +50,7 @@ struct SleepyWire {
 };
 
 constexpr Duration short_time = Duration::milliseconds(5);
-constexpr Duration long_time = Duration::milliseconds(60'000);
+constexpr Duration long_time = Duration::milliseconds(600'000);
 
 TEST(SteadyClock, CountsForwardFromItsConstruction) {
     const SteadyClock clock;
@@ -108,7 +108,7 @@ TEST(TimeoutUntil, IsWhatAnEventLoopWaits) {
     EXPECT_EQ(timeout_until(never, clock), std::chrono::nanoseconds::max());
     EXPECT_EQ(timeout_until(Instant(), clock), std::chrono::nanoseconds::zero());
     const auto left = timeout_until(clock.now() + long_time, clock);
-    EXPECT_LE(left, std::chrono::minutes(1));
+    EXPECT_LE(left, std::chrono::minutes(10));
     EXPECT_GT(left, std::chrono::seconds(1));
 }
 

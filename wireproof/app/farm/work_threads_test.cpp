@@ -23,7 +23,7 @@ TEST(WorkThreads, DoTheTasksAndSayWhichCannotBeDone) {
     EXPECT_FALSE(threads.has_results());
     for (std::uint64_t task = 0; task < 5; ++task) threads.begin(task);
     std::map<std::uint64_t, std::string> results;
-    for (int turn = 0; turn < 1'000 && results.size() < 5; ++turn) {
+    for (int turn = 0; turn < 2'000 && results.size() < 5; ++turn) {  // at most 200 s
         threads.wait(milliseconds(100));
         for (const WorkThreads::Done& done : threads.take()) {
             EXPECT_EQ(done.failed, done.task == 3);

@@ -31,7 +31,7 @@ struct Sockets {
 /// Waits until something arrives. The limit only ends a test that hangs.
 Came await(BareDatagrams& datagrams, const UdpSocket& socket) {
     pollfd readable{socket.handle(), POLLIN, 0};
-    if (::poll(&readable, 1, 60'000) != 1) return Came::nothing;
+    if (::poll(&readable, 1, 120'000) != 1) return Came::nothing;
     return datagrams.receive(socket.handle());
 }
 

@@ -85,7 +85,7 @@ TEST_P(AmEndpointFlush, IsNotClosedByTheConditionOfAWait) {
     Endpoint a = open(options_on(GetParam()), 0);
     EXPECT_TRUE(a.wait([&] { return a.close() == Status::not_allowed; }, patience));
     EXPECT_TRUE(a.is_open());
-    EXPECT_EQ(a.close(), Status::ok);
+    EXPECT_EQ(a.close(patience), Status::ok);
 }
 
 TEST_P(AmEndpointFlush, CloseWaitsUntilThePeerHasAll) {
@@ -96,7 +96,7 @@ TEST_P(AmEndpointFlush, CloseWaitsUntilThePeerHasAll) {
     b.endpoint.handle(ask, [&](const Message&) { ++handled; });
     b.start();
     for (int i = 0; i < 10; ++i) ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
-    EXPECT_EQ(a.close(), Status::ok);
+    EXPECT_EQ(a.close(patience), Status::ok);
     EXPECT_FALSE(a.is_open());
     EXPECT_EQ(a.close(), Status::closed);
     b.stop();
@@ -116,9 +116,9 @@ TEST_P(AmEndpointFlush, CloseIsOkIfAPeerHadAllAndEndedFirst) {
         ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
         a.poll();
         ASSERT_TRUE(b.wait([&] { return handled == 2; }, patience));
-        EXPECT_EQ(b.close(), Status::ok);
+        EXPECT_EQ(b.close(patience), Status::ok);
     }
-    EXPECT_EQ(a.close(), Status::ok);
+    EXPECT_EQ(a.close(patience), Status::ok);
 }
 
 // AM-55: the acknowledgement of the last message may be lost, and so may any frame after it. The
@@ -128,7 +128,7 @@ TEST_P(AmEndpointFlush, BothClosesAreOkOnAPathThatLosesFrames) {
     for (int round = 0; round < rounds; ++round) {
         Options both = options_on(GetParam());
         both.faults.loss = 0.1;
-        both.peer_timeout = patience / 2;
+        both.peer_timeout = patience;  // without the rule, a lacks an acknowledgement so long
         both.seed = std::uint64_t(round) * 2 + 1;
         Endpoint a = open(both, 0);
         Endpoint b = open(both, 1);
@@ -137,10 +137,10 @@ TEST_P(AmEndpointFlush, BothClosesAreOkOnAPathThatLosesFrames) {
         Status end_of_b = Status::timed_out;
         std::thread thread([&] {
             EXPECT_TRUE(b.wait([&] { return stopped; }, patience));
-            end_of_b = b.close();
+            end_of_b = b.close(2 * patience);
         });
         EXPECT_EQ(a.request(1, ask, {1}), Status::ok);
-        EXPECT_EQ(a.close(), Status::ok) << "round " << round;
+        EXPECT_EQ(a.close(2 * patience), Status::ok) << "round " << round;
         thread.join();
         EXPECT_EQ(end_of_b, Status::ok) << "round " << round;
     }
@@ -157,9 +157,9 @@ TEST_P(AmEndpointFlush, LeaveIsTrueOnceNoPeerWaits) {
     ASSERT_TRUE(settle(a, b));
     EXPECT_TRUE(run({&a, &b}, [&] { return a.leave(); }));
     EXPECT_TRUE(b.leave()) << "its peer has said that it leaves";
-    EXPECT_EQ(b.close(), Status::ok);
+    EXPECT_EQ(b.close(patience), Status::ok);
     EXPECT_TRUE(b.leave()) << "it is closed";
-    EXPECT_EQ(a.close(), Status::ok);
+    EXPECT_EQ(a.close(patience), Status::ok);
 }
 
 // AM-55: on a path that may lose frames the node asks, and an event loop must not sleep before the
@@ -179,7 +179,7 @@ TEST_P(AmEndpointFlush, OnlyAPathThatMayLoseFramesIsAsked) {
 TEST_P(AmEndpointFlush, ANodeWhosePeerIsGoneLeavesSoon) {
     Settled ends(GetParam());
     { const Endpoint gone = std::move(ends.b); }
-    EXPECT_EQ(ends.a.close(), Status::ok);
+    EXPECT_EQ(ends.a.close(patience), Status::ok);
 }
 
 // On shared memory, a learns at once that b has ended. It still waits for c.
@@ -201,7 +201,7 @@ TEST(AmEndpointClose, IsOkIfAPeerThatHadAllIsLostMeanwhile) {
         ASSERT_TRUE(settle(a, b));
         ASSERT_EQ(a.request(2, ask, {1}), Status::ok);
     }
-    EXPECT_EQ(a.close(), Status::ok);
+    EXPECT_EQ(a.close(patience), Status::ok);
     EXPECT_EQ(lost, 1);
     c.stop();
     EXPECT_EQ(handled, 1);
@@ -227,7 +227,7 @@ TEST_P(AmEndpointFlush, CloseSaysThatAPeerWasLostMeanwhile) {
         ASSERT_TRUE(settle(a, b));
         ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
     }
-    EXPECT_EQ(a.close(), Status::peer_lost);
+    EXPECT_EQ(a.close(patience), Status::peer_lost);
     EXPECT_FALSE(a.is_open());
 }
 

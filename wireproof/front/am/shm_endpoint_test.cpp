@@ -77,7 +77,14 @@ TEST(ShmEndpoint, AnswersRequests) {
     }));
     for (std::uint32_t i = 0; i < 5000; ++i) ASSERT_EQ(answers[i], 2 * i);
     EXPECT_EQ(two.ends[0].counters(1).resent, 0U);
-    EXPECT_EQ(two.ends[0].counters(1).nacks, 0U);
+    // A process that was stopped may be asked for signs of life, and answers with a NACK.
+    EXPECT_LE(two.ends[0].counters(1).nacks, two.ends[1].counters(0).keepalives);
+}
+
+/// The frames of this end that carry a message or a part of a transfer.
+std::uint64_t carried_by(const Endpoint& end) {
+    const PeerCounters counters = end.counters(1);
+    return counters.sent - counters.acks - counters.nacks - counters.keepalives;
 }
 
 // A transfer takes one copy, and a short message that reports it.
@@ -108,7 +115,7 @@ TEST(ShmEndpoint, StoresIntoAllocatedMemoryAndGetsFromIt) {
         EXPECT_TRUE(same(memory->subspan(i * 1000, source.size()), source));
     }
     EXPECT_EQ(sizes, std::vector<std::size_t>(20, source.size()));
-    const std::uint64_t sent = two.ends[0].counters(1).sent;
+    const std::uint64_t carried = carried_by(two.ends[0]);
 
     std::vector<std::byte> fetched(source.size());
     bool done = false;
@@ -117,7 +124,7 @@ TEST(ShmEndpoint, StoresIntoAllocatedMemoryAndGetsFromIt) {
               Status::ok);
     ASSERT_TRUE(two.turn_until([&] { return done; }));
     EXPECT_EQ(fetched, source);
-    EXPECT_LE(two.ends[0].counters(1).sent - sent, 3U);  // no packets were needed
+    EXPECT_LE(carried_by(two.ends[0]) - carried, 3U);  // no packets were needed
 }
 
 TEST(ShmEndpoint, StoresIntoPrivateMemory) {

@@ -275,7 +275,7 @@ TEST(CJoin, AProcessIsANodeOfItsJob) {
     ::setenv("WIREPROOF_RANK", "0", 1);
     std::array<wireproof_endpoint*, 2> ends{};
     std::array<char, 1024> why{};
-    ASSERT_EQ(wireproof_endpoint_join(nullptr, 5000, 1, ends.data(), why.data(), why.size()),
+    ASSERT_EQ(wireproof_endpoint_join(nullptr, patience_ms, 1, ends.data(), why.data(), why.size()),
               WIREPROOF_OK)
         << why.data();
     EXPECT_STREQ(why.data(), "");
@@ -284,7 +284,7 @@ TEST(CJoin, AProcessIsANodeOfItsJob) {
     EXPECT_EQ(wireproof_endpoint_free(ends[0]), WIREPROOF_OK);
 
     ends.fill(reinterpret_cast<wireproof_endpoint*>(&why));
-    EXPECT_EQ(wireproof_endpoint_join(nullptr, 5000, 2, ends.data(), why.data(), why.size()),
+    EXPECT_EQ(wireproof_endpoint_join(nullptr, patience_ms, 2, ends.data(), why.data(), why.size()),
               WIREPROOF_FAILED);
     EXPECT_STREQ(why.data(), "a process joins its job once, and this one did so before");
     EXPECT_EQ(ends[0], nullptr);

@@ -81,7 +81,7 @@ TEST(CNull, NoEndpointIsABadArgument) {
 
 TEST(CNull, AClosedEndpointSaysSo) {
     const Pair pair;
-    ASSERT_EQ(wireproof_endpoint_close(pair.a(), 1000), WIREPROOF_OK);
+    ASSERT_EQ(wireproof_endpoint_close(pair.a(), patience_ms), WIREPROOF_OK);
     for (const auto& [call, status] : calls(pair.a())) {
         // A reply belongs to a message, and none is handled.
         EXPECT_EQ(status, call == "reply" ? WIREPROOF_NOT_ALLOWED : WIREPROOF_CLOSED) << call;

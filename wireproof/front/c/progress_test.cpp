@@ -206,7 +206,7 @@ TEST(CThrow, ACallThatOnlyReportsItsOwnStatusKeepsItForTheNextPoll) {
     EXPECT_EQ(wireproof_endpoint_flush(pair.b(), 0, patience_ms), WIREPROOF_OK);
     const auto end = Clock::now() + milliseconds(patience_ms);
     while (count == 0 && Clock::now() < end) {
-        EXPECT_EQ(wireproof_endpoint_flush(pair.b(), 0, 1), WIREPROOF_OK);
+        EXPECT_EQ(wireproof_endpoint_flush(pair.b(), 0, patience_ms), WIREPROOF_OK);
         ASSERT_EQ(wireproof_endpoint_request(pair.b(), 0, ask, "x", 1), WIREPROOF_OK);
     }
     EXPECT_EQ(wireproof_endpoint_wait(pair.b(), 0), WIREPROOF_HANDLER_THREW);

@@ -45,10 +45,13 @@ std::uint64_t random_key_seed() {
     return std::uint64_t{system()} << 32 | system();
 }
 
+/// The limit of the call that waits ends the wait, not a number of retries: the peer may get no
+/// processor for a while.
 proto::ib::ConnectionManagement::Config random_management() {
     std::random_device system;
     return {.ca_guid = std::uint64_t{system()} << 32 | system(),
-            .first_id = static_cast<std::uint32_t>(system())};
+            .first_id = static_cast<std::uint32_t>(system()),
+            .gives_up = false};
 }
 
 }  // namespace

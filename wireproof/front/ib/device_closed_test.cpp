@@ -181,7 +181,7 @@ TEST_F(DeviceClosed, HoldsNoSocketInAForkedChild) {
     const pid_t child = ::fork();
     char word = 'r';
     if (child == 0) {
-        ::alarm(60);
+        ::alarm(120);
         ::close(pipe[0]);
         ::_exit(::write(pipe[1], &word, 1) == 1 && ::read(pipe[1], &word, 1) == 0 ? 0 : 1);
     }

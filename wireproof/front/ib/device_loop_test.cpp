@@ -27,10 +27,9 @@ class DeviceLoop : public Devices {
 protected:
     /// Polls both devices in one loop. Calls `each` after each poll, until it returns true.
     template <class Each>
-    void run(Each&& each, nanoseconds limit = patience) {
-        const auto end = Clock::now() + limit;
+    void run(Each&& each) {
+        const auto end = Clock::now() + patience;
         while (true) {
-            ++turns;
             a->device.poll();
             b->device.poll();
             if (each()) return;
@@ -50,18 +49,26 @@ protected:
         limit.tv_nsec = (longest % 1s).count();
         ::ppoll(wanted.data(), wanted.size(), &limit, nullptr);
     }
-    void expect_due(Device& device, const char* why) {
+    /// Polls until the device may sleep: a packet of a peer may have come. False: it never may.
+    [[nodiscard]] static bool comes_to_rest(Device& device) {
+        const auto end = Clock::now() + patience;
+        while (!device.arm()) {
+            if (Clock::now() > end) return false;
+            device.poll();
+        }
+        return true;
+    }
+    static void expect_due(Device& device, const char* why) {
         EXPECT_FALSE(device.arm()) << why;
         EXPECT_EQ(device.next_timeout(), 0ns) << why;
-        device.poll();
-        EXPECT_TRUE(device.arm()) << why;
+        EXPECT_TRUE(comes_to_rest(device)) << why;
     }
 
-    int turns = 0;
     int sleeps = 0;
 };
 
-TEST_F(DeviceLoop, CarriesAPingPongInAFewWakesPerMessage) {
+// How often the loop wakes is shown in modelled time (DeviceAtRest).
+TEST_F(DeviceLoop, CarriesAPingPongThatItSleepsFor) {
     open();
     constexpr int rounds = 100;
     int begun = 0;
@@ -95,17 +102,6 @@ TEST_F(DeviceLoop, CarriesAPingPongInAFewWakesPerMessage) {
     });
     EXPECT_EQ(ended, rounds);
     EXPECT_GT(sleeps, 0);
-    EXPECT_LE(sleeps, rounds * 2 * 4);
-    EXPECT_LE(turns, rounds * 2 * 8);
-}
-
-TEST_F(DeviceLoop, SleepsWhileNothingHappens) {
-    open();
-    ASSERT_EQ(a->pair.write(1, a->region->piece(0, 100), b->remote(0)), Status::ok);
-    EXPECT_EQ(next(*a).status, WorkStatus::success);
-    run([] { return false; }, 200ms);
-    EXPECT_LE(sleeps, 4) << "until the limit, and for one deadline of each device";
-    EXPECT_LE(turns, 8);
 }
 
 TEST_F(DeviceLoop, EndsWhatItWaitsForWhenAPeerIsSilent) {
@@ -146,8 +142,8 @@ TEST_F(DeviceLoop, PollsAgainWhereAConnectionIsAnswered) {
     {
         auto asked = listener->wait(patience);
         ASSERT_TRUE(asked);
-        a->device.poll();
-        EXPECT_TRUE(a->device.arm());
+        // The asker may ask again at any time.
+        EXPECT_TRUE(comes_to_rest(a->device));
         asked->reject();
         expect_due(a->device, "a refusal");
     }
@@ -180,8 +176,8 @@ TEST_F(DeviceLoop, AWakeEndsTheSleepOfAWait) {
         a->device.wake();
     });
     const auto start = Clock::now();
-    EXPECT_TRUE(a->device.wait([&] { return told.load(); }, patience));
-    EXPECT_LT(Clock::now() - start, patience / 2);
+    EXPECT_TRUE(a->device.wait([&] { return told.load(); }, 2 * patience));
+    EXPECT_LT(Clock::now() - start, patience) << "without the wake, the wait lasts to its limit";
     other.join();
 }
 
@@ -196,8 +192,8 @@ TEST_F(DeviceLoop, AWakeIsNotLostInAConditionThatPolls) {
             a->device.poll();
             return ++calls == 5;
         },
-        patience));
-    EXPECT_LT(Clock::now() - start, patience / 2);
+        2 * patience));
+    EXPECT_LT(Clock::now() - start, patience) << "without a wake, the wait lasts to its limit";
 }
 
 TEST_F(DeviceLoop, HasNoDescriptorInAForkedChild) {

@@ -24,6 +24,10 @@ inline std::string host(unsigned number) {
     return wireproof::test::own_host(number).host_text();
 }
 
+/// For a queue pair whose peer is in another thread or process: no packet is sent again because the
+/// peer got no processor.
+inline constexpr std::chrono::nanoseconds never_again{0};
+
 inline constexpr Access all{
     .local_write = true, .remote_write = true, .remote_read = true, .remote_atomic = true};
 

@@ -14,6 +14,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// It only ends a test that hangs.
+constexpr std::chrono::milliseconds patience(120'000);
+
 /// A socket on a loopback port that the kernel chose.
 struct Door {
     Door() : handle(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -64,10 +67,10 @@ TEST(Exchange, GivesEachSideTheOthersContactWhoeverComesFirst) {
         std::optional<Result<Contact>> heard;
         std::thread client([&] {
             if (!client_first) std::this_thread::sleep_for(100ms);
-            heard = exchange_as_client(address, theirs, 60s);
+            heard = exchange_as_client(address, theirs, patience);
         });
         if (client_first) std::this_thread::sleep_for(100ms);
-        const auto got = exchange_as_server(address, mine, 60s);
+        const auto got = exchange_as_server(address, mine, patience);
         client.join();
         ASSERT_TRUE(got) << got.error();
         ASSERT_TRUE(*heard) << heard->error();
@@ -98,7 +101,7 @@ Result<Contact> heard(const std::string& said) {
         }
         ::close(connection);
     });
-    auto got = exchange_as_client(door.address, mine, 60s);
+    auto got = exchange_as_client(door.address, mine, patience);
     other.join();
     return got;
 }

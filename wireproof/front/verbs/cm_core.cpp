@@ -47,7 +47,6 @@ bool CmIdentifier::is_datagram() const {
 RdmaCm::RdmaCm(std::shared_ptr<Engine> engine)
     : engine_(std::move(engine)), random_(mix64(engine_->seed() ^ 0x636D)) {
     engine_->hear_connections(*this);
-    engine_->start_keeper();
 }
 
 RdmaCm::~RdmaCm() {

@@ -96,6 +96,7 @@ class RdmaCm : public Engine::ConnectionHearer {
 public:
     using ChannelPointer = std::shared_ptr<CmChannel>;
 
+    /// Without the keeper of the engine, it makes progress only inside calls.
     explicit RdmaCm(std::shared_ptr<Engine> engine);
     RdmaCm(const RdmaCm&) = delete;
     RdmaCm& operator=(const RdmaCm&) = delete;

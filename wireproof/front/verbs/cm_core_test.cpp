@@ -1,11 +1,11 @@
-// What no command shows: refusals after which the identifier asks again.
+// What no command shows: refusals after which the identifier asks again, and names that nobody has
+// yet. The engine has no keeper and receives nothing, and the test says how late it is.
 #include "wireproof/front/verbs/cm_core.hpp"
 
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 
-#include <thread>
-
+#include "wireproof/front/verbs/addressing.hpp"
 #include "wireproof/front/verbs/cm_events.hpp"
 #include "wireproof/front/verbs/context.hpp"
 #include "wireproof/front/verbs/verbs_test_kit.hpp"
@@ -13,9 +13,30 @@
 namespace wireproof::verbs::test {
 namespace {
 
-using namespace std::chrono_literals;
+class CmInTime : public testing::Test {
+protected:
+    void TearDown() override { cm.close(channel); }
 
-class Refused : public testing::Test {
+    /// `check` sees what the time has done, before anything else happens.
+    template <class Check>
+    void pass(Instant to, Check&& check) {
+        cm.engine().managing([&](Instant, proto::ib::ConnectionManagement& management) {
+            cm.on_deadline(to, management);
+            check(management);
+            return 0;
+        });
+    }
+    void pass(Instant to) {
+        pass(to, [](proto::ib::ConnectionManagement&) {});
+    }
+    std::size_t told(std::uint32_t event) { return channel->waiting(id, event); }
+
+    RdmaCm cm{shared_engine().value()};
+    std::shared_ptr<CmChannel> channel = std::make_shared<CmChannel>();
+    std::uint32_t id = 0;
+};
+
+class Refused : public CmInTime {
 protected:
     void SetUp() override {
         Address to = cm.engine().address();
@@ -29,7 +50,6 @@ protected:
         ASSERT_EQ(cm.connect(channel, id, asked), 0);
         after_question = cm.engine().now();
     }
-    void TearDown() override { cm.close(channel); }
     virtual std::uint16_t space() const { return RDMA_PS_TCP; }
 
     std::optional<proto::ib::CmId> connection() {
@@ -55,21 +75,13 @@ protected:
         return {.what = proto::ib::CmEvent::What::rejected,
                 .message = proto::ib::CmReject{.reason = reason}};
     }
-    /// True when a request other than `before` is on its way.
+    /// True: soon after the refusal, a request other than `before` is on its way.
     bool asks_again(proto::ib::CmId before) {
-        const auto end = std::chrono::steady_clock::now() + patience;
-        while (std::chrono::steady_clock::now() < end) {
-            const auto now = connection();
-            if (now && *now != before) return true;
-            std::this_thread::sleep_for(1ms);
-        }
-        return false;
+        pass(before_question + Duration::milliseconds(100));
+        const auto now = connection();
+        return now && *now != before;
     }
-    std::size_t told(std::uint32_t event) { return channel->waiting(id, event); }
 
-    RdmaCm cm{shared_engine().value()};
-    std::shared_ptr<CmChannel> channel = std::make_shared<CmChannel>();
-    std::uint32_t id = 0;
     Instant before_question;
     Instant after_question;
 };
@@ -114,7 +126,7 @@ TEST_F(Refused, AndDestroyedAsksNoMore) {
     refuse(When::soon, rejection(proto::ib::CmReason::invalid_service));
     std::uint32_t taken = 0;
     EXPECT_EQ(cm.destroy(channel, id, taken), 0);
-    std::this_thread::sleep_for(100ms);
+    pass(after_question + early_most);
     EXPECT_FALSE(connection());
 }
 
@@ -127,6 +139,42 @@ TEST_F(RefusedDatagrams, BecauseItWasTooEarlyAsksAgain) {
     EXPECT_TRUE(asks_again(first));
     refuse(When::late, unsupported);
     EXPECT_EQ(told(cm_event::unreachable), 1U);
+}
+
+/// Asks for 127.0.0.1, a name that stands for whichever process listens there.
+class NameOfNobody : public CmInTime {
+protected:
+    void SetUp() override {
+        ASSERT_EQ(cm.create(channel, 1, RDMA_PS_TCP, 0, id), 0);
+        before = cm.engine().now();
+        ASSERT_EQ(cm.resolve_address(channel, id, {}, {.address = name}, early_most * 10), 0);
+        after = cm.engine().now();
+    }
+
+    const Address name = Address::parse("127.0.0.1:7322").value();
+    Instant before;
+    Instant after;
+};
+
+TEST_F(NameOfNobody, IsLookedForAMomentLonger) {
+    const auto is_resolved = [&] { return told(cm_event::address_resolved) == 1; };
+    pass(before + (early_most - Duration(1)), [&](proto::ib::ConnectionManagement& management) {
+        EXPECT_FALSE(is_resolved());
+        cm.on_deadline(after + early_most * 2, management);
+        EXPECT_TRUE(is_resolved()) << "the device answers that nobody listens";
+    });
+}
+
+TEST_F(NameOfNobody, IsFoundOnceSomebodyListens) {
+    std::uint32_t listener = 0;
+    ASSERT_EQ(cm.create(channel, 2, RDMA_PS_TCP, 0, listener), 0);
+    ASSERT_EQ(cm.bind(channel, listener, {.address = name}), 0);
+    pass(after + Duration::milliseconds(20));
+    EXPECT_EQ(told(cm_event::address_resolved), 1U);
+    cm.with(channel, id, [&](const CmIdentifier& one, Instant, proto::ib::ConnectionManagement&) {
+        EXPECT_EQ(one.peer_gid, gid_of(cm.engine().address()));
+        return 0;
+    });
 }
 
 }  // namespace

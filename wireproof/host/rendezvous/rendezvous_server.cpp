@@ -15,8 +15,9 @@
 namespace wireproof::host {
 namespace {
 
-// Longer than a rank needs for the longest answer on a slow link.
-constexpr Duration reply_patience = Duration::milliseconds(60'000);
+// Longer than a rank needs for the longest answer on a slow link, also if it gets no processor for
+// a while.
+constexpr Duration reply_patience = Duration::milliseconds(120'000);
 constexpr Duration pause_without_descriptors = Duration::milliseconds(100);
 constexpr int connections_waiting_max = 1024;
 constexpr std::uint64_t listening = 0;  // in the place of the number of a connection

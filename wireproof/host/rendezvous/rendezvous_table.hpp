@@ -21,8 +21,9 @@ namespace wireproof::host {
 
 class RendezvousTable {
 public:
-    /// A connection must have sent its entry by this time after it was opened.
-    static constexpr Duration patience = Duration::milliseconds(10'000);
+    /// A connection must have sent its entry by this time after it was opened. A rank may get no
+    /// processor for a while.
+    static constexpr Duration patience = Duration::milliseconds(120'000);
     /// So many more connections than ranks may be open without a complete entry. If one more is
     /// opened, the oldest of them is refused.
     static constexpr std::size_t strangers_max = 64;

@@ -202,11 +202,18 @@ void ConnectionManagement::on_deadline(Instant now) {
     }
 }
 
+bool ConnectionManagement::tries_again(Connection& one) const {
+    const bool user_waits = one.state == State::requesting || one.state == State::replying;
+    if (user_waits && !config_.gives_up) return true;
+    if (one.tries_left == 0) return false;
+    --one.tries_left;
+    return true;
+}
+
 void ConnectionManagement::on_overdue(Instant now, Connection& one) {
     if (one.state == State::over) {
         forget(one.local_id);
-    } else if (one.tries_left > 0) {
-        --one.tries_left;
+    } else if (tries_again(one)) {
         ++counters_.resent;
         set_deadline(one, now + one.patience);
         outgoing_.push_back({one.peer, *one.last});

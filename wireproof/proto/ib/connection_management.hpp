@@ -80,6 +80,9 @@ public:
         std::uint32_t first_id = 1;  // hard to guess, so that a late datagram matches nothing
         std::uint8_t response_timeout = 16;  // 4.096 us x 2^n: 268 ms; Linux asks for 4.3 s
         std::uint8_t retries = 15;           // of each datagram that needs an answer
+        /// False: the user decides how long it waits. A request, a reply and a question about a
+        /// service are then sent again until an answer comes or the user ends the wait.
+        bool gives_up = true;
         std::uint8_t delay = 20;             // asked for in an MRA while the user decides
         std::size_t connections_max = 4096;  // connections that are not over
         std::size_t resolutions_max = 1024;  // not over; the same limit for queries
@@ -250,6 +253,7 @@ private:
     void ask(Instant now, Connection& connection, CmMessage message);
     void end(Instant now, Connection& connection);
     void on_overdue(Instant now, Connection& one);
+    bool tries_again(Connection& one) const;
     void set_deadline(Connection& connection, Instant deadline);
     void forget(std::uint32_t id);
     void tell(CmEvent::What what, const Connection& connection, CmMessage message = {});

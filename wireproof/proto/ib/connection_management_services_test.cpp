@@ -192,6 +192,16 @@ TEST_F(Services, AnyAnswerOfTheHostThatWasAskedIsUnderstood) {
     EXPECT_EQ(reply_of(a.event(What::resolved)).status, CmServiceStatus(200));
 }
 
+TEST_F(Services, WhoseUserDecidesHowLongItWaitsAreAskedForUntilThen) {
+    ConnectionManagement::Config patient = of_left;
+    patient.gives_up = false;
+    a = Side(patient);
+    here = resolve();
+    EXPECT_EQ(sent_in_vain(a), std::set<std::string>{"SIDR_REQ"});
+    EXPECT_TRUE(a.cm.give_up(here));
+    EXPECT_EQ(a.cm.next_deadline(), never);
+}
+
 TEST_F(Services, WhoIsNeverAnsweredGivesUpAndSaysSo) {
     here = resolve();
     const Instant began = now;

@@ -1,6 +1,7 @@
 // Two sides; the test moves the datagrams between them.
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -249,6 +250,32 @@ TEST_F(Sides, WhoIsNeverAnsweredGivesUpAndSaysSo) {
     EXPECT_EQ(sent, 16U);
     EXPECT_EQ(last, "REJ");
     EXPECT_EQ(a.cm.size(), 0U);
+}
+
+TEST_F(Sides, WhoseUserDecidesHowLongItWaitsAskUntilThen) {
+    ConnectionManagement::Config patient = of_left;
+    patient.gives_up = false;
+    a = Side(patient);
+    here = ask();
+    EXPECT_EQ(sent_in_vain(a), std::set<std::string>{"REQ"});
+    EXPECT_TRUE(a.cm.reject(now, here, CmReason::consumer));
+    while (a.cm.poll_transmit()) {
+    }
+    while (a.cm.next_deadline() != never) a.cm.on_deadline(a.cm.next_deadline());
+    EXPECT_FALSE(a.cm.has_outgoing()) << "no more once the wait is over";
+    EXPECT_EQ(a.cm.size(), 0U);
+
+    patient.ca_guid = of_right.ca_guid;
+    b = Side(patient);
+    b.cm.listen(service);
+    here = ask();
+    carry();
+    there = b.event(What::requested).id;
+    accept(there);
+    EXPECT_EQ(sent_in_vain(b), std::set<std::string>{"REP"});
+    EXPECT_TRUE(b.cm.disconnect(now, there));
+    while (b.cm.next_deadline() != never) b.cm.on_deadline(b.cm.next_deadline());
+    EXPECT_EQ(b.event(What::disconnected).id, there) << "a DREQ has no user that waits";
 }
 
 // A side received the request, but its answers were lost. The REJ tells it that the other side gave

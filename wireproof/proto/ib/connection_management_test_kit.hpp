@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,21 @@ protected:
         ASSERT_NE(now, never);
         a.cm.on_deadline(now);
         b.cm.on_deadline(now);
+    }
+
+    /// Nothing reaches the other side, and the time passes until this side has sent again often.
+    /// Returns what it sent, and expects that it tells its user nothing.
+    std::set<std::string> sent_in_vain(Side& side) {
+        std::set<std::string> sent;
+        for (int i = 0; i < 1'000; ++i) {
+            while (const auto one = side.cm.poll_transmit()) {
+                sent.emplace(name_of(one->datagram.message));
+            }
+            now = side.cm.next_deadline();
+            side.cm.on_deadline(now);
+            EXPECT_TRUE(side.silent()) << i;
+        }
+        return sent;
     }
 
     CmId ask(std::uint32_t queue_pair = 0x11) {

@@ -12,6 +12,6 @@ inline constexpr PeerId first{0};
 inline constexpr PeerId second{1};
 
 /// In milliseconds. It only ends a test that hangs.
-inline constexpr int patience = 60'000;
+inline constexpr int patience = 120'000;
 
 }  // namespace wireproof::test
