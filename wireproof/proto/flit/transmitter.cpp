@@ -26,7 +26,7 @@ void Transmitter::reset() {
     replay_num_ = 0;
     nak_ignore_.reset();
     timers_ = {};
-    rtt_.resent();
+    rtt_.forget();
     backoff_.reset();
     retrained_at_ = never;
 }

@@ -33,7 +33,7 @@ void Transmitter::reset() {
     replay_num_ = 0;
     replay_deadline_ = retrained_at_ = never;
     frozen_left_ = not_running;
-    timer_.resent();
+    timer_.forget();
     backoff_.reset();
 }
 

@@ -23,7 +23,7 @@ void Transmitter::flush(Stats& stats) {
     cursor_ = replay_ct_ = 0;
     poison_next_ = false;
     timer_deadline_ = never;
-    timer_.resent();
+    timer_.forget();
     backoff_.reset();
 }
 
