@@ -5,27 +5,29 @@
 namespace wireproof::flit {
 namespace {
 
+Config that_starts_up(Config config) {
+    config.first_number = config.modulus - 1;
+    config.starts_up = true;
+    config.start_explicit = config.start_acks = 1;
+    return config;
+}
+
+Config on_demand(const Config& line) {
+    Config config = that_starts_up(demand(line));
+    config.ack_after = 3;
+    config.ack_latency = Duration::nanoseconds(100);
+    config.sign_of_life = Duration::microseconds(2);
+    config.backs_off = true;
+    config.replay_floor = Duration::nanoseconds(100);
+    return config;
+}
+
 std::vector<Config> settings() {
-    std::vector<Config> all;
-    for (Config config : {Config::pcie6(), Config::pcie6_selective(), Config::cxl3_halves(),
-                          Config::ucie_68(), Config::of_datagrams(1400)}) {
-        config.first_number = config.modulus - 1;
-        config.start_explicit = config.start_acks = 1;
-        all.push_back(config);
-        if (!config.continuous) continue;
-        config.retrain_time = Duration::nanoseconds(50);
-        all.push_back(config);
-        Config on_demand = demand(config);
-        on_demand.starts_up = true;
-        on_demand.ack_after = 3;
-        on_demand.ack_latency = Duration::nanoseconds(100);
-        on_demand.sign_of_life = Duration::microseconds(2);
-        on_demand.backs_off = true;
-        on_demand.replay_floor = Duration::nanoseconds(100);
-        all.push_back(on_demand);
-    }
-    all.push_back(demand());  // without start-up
-    return all;
+    Config retrains = that_starts_up(Config::pcie6_selective());
+    retrains.retrain_time = Duration::nanoseconds(50);
+    return {that_starts_up(Config::ucie_68()),          retrains,
+            on_demand(Config::pcie6_selective()),       on_demand(Config::cxl3_halves()),
+            that_starts_up(Config::of_datagrams(1400)), demand()};
 }
 
 LinkSteps<Link> steps_of(const Config& config) {

@@ -74,7 +74,7 @@ TEST(UeNewLife, AnEndWhosePeerIsGoneKeepsNothing) {
 TEST(UeNewLife, AFlushLeavesTheSenderItsNumberOnly) {
     for (const Config& config : settings()) {
         const Link fresh(config);
-        for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        for (std::uint64_t seed = 1; seed <= 30; ++seed) {
             BadLine<Link> line(fresh, fresh, seed, steps_of(config));
             line.run(50 + line.random.below(400));
             Transmitter used = line.ends[0].transmitter();
