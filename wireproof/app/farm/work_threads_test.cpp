@@ -35,8 +35,10 @@ TEST(WorkThreads, DoTheTasksAndSayWhichCannotBeDone) {
     EXPECT_GT(woken, 0);
 }
 
+// A task that has stopped has no result, and nobody is told of one.
 TEST(WorkThreads, StopInTheMiddleOfATask) {
     std::atomic<bool> begun = false;
+    std::atomic<int> woken = 0;
     {
         WorkThreads threads(
             1,
@@ -45,12 +47,13 @@ TEST(WorkThreads, StopInTheMiddleOfATask) {
                 while (!stop.stop_requested()) std::this_thread::yield();
                 return std::nullopt;
             },
-            [] {});
+            [&woken] { ++woken; });
         threads.begin(0);
         threads.begin(1);
         while (!begun) std::this_thread::yield();
     }
     EXPECT_TRUE(begun);
+    EXPECT_EQ(woken, 0);
 }
 
 TEST(WorkThreads, AskForMoreTasksOnlyWhileTasksAreShort) {

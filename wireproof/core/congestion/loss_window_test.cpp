@@ -90,6 +90,16 @@ TEST(LossWindow, TakesALossOfAQuarterForAFullQueueWhateverTheLoop) {
     EXPECT_EQ(window.packets(), 50u);
 }
 
+// Losses that lie more than one and a half round trips apart are no quarter together.
+TEST(LossWindow, CountsALaterLossByItself) {
+    LossWindow window = grown_up();
+    calm(window);
+    window.on_lost(window_at(3), 20);
+    EXPECT_EQ(window.packets(), 80u);
+    window.on_lost(window_at(10), 6);
+    EXPECT_EQ(window.packets(), 74u);
+}
+
 TEST(LossWindow, LossAloneDoesNotEndTheStart) {
     LossWindow window({.start = 40});
     window.on_rtt(window_at(0), window_rtt);
@@ -109,6 +119,16 @@ TEST(LossWindow, BeginsAnewAfterSilenceOfTwoLoops) {
     EXPECT_TRUE(window.is_starting()) << "up to half of what it was";
     for (std::uint32_t n = 2; n < 64; n *= 2) window.on_arrived(window_at(2), n, n);
     EXPECT_FALSE(window.is_starting());
+}
+
+TEST(LossWindow, ASilenceThatGoesOnForgetsNoMore) {
+    LossWindow window = grown_up();
+    for (const int silence : {12, 24, 48}) window.on_silence(Duration::milliseconds(silence));
+    for (std::uint32_t n = 1; n < 50; n *= 2) {
+        EXPECT_TRUE(window.is_starting()) << n;
+        window.on_arrived(window_at(2), n, n);
+    }
+    EXPECT_EQ(window.packets(), 64u) << "it doubled up to half of what it was";
 }
 
 TEST(LossWindow, AllowsTwoHoweverMuchIsLost) {

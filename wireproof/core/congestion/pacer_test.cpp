@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "wireproof/core/congestion/limits.hpp"
+
 namespace wireproof::congestion {
 namespace {
 
@@ -115,6 +117,21 @@ TEST(Pacer, HasNoLimitAnyMoreOnAShortPath) {
     pacer.left(100);
     EXPECT_EQ(pacer.next(paced_at(1'000)), never);
     EXPECT_TRUE(pacer.open());
+}
+
+// A clock that jumps, or a host that slept for hours, may show any round trip.
+TEST(Pacer, ARoundTripOfAnyLengthCountsAsTenSeconds) {
+    constexpr Duration longest = Duration::milliseconds(10'000);
+    for (const bool doubles : {false, true}) {
+        for (const std::uint32_t window : {1U, Limits().most}) {
+            const Burst expected = burst_of(window, longest, doubles);
+            for (const Duration rtt : {longest + Duration(1), longest * 3'600, never - Instant()}) {
+                const Burst burst = burst_of(window, rtt, doubles);
+                EXPECT_EQ(burst.packets, expected.packets) << window;
+                EXPECT_EQ(burst.interval, expected.interval) << window;
+            }
+        }
+    }
 }
 
 TEST(Pacer, NeverWaitsForEver) {

@@ -190,6 +190,61 @@ TEST(FaultDraws, ARuleNamesPsnsAcrossTheWrap) {
     EXPECT_EQ(Sender(with_rule(rule)).lost_of(100), (std::vector<std::uint32_t>{14, 15, 16, 17}));
 }
 
+// A program resets a queue pair and connects it again, with another first PSN.
+TEST(FaultDraws, ANewConnectionCountsFromItsOwnBegin) {
+    PacketRule rule;
+    rule.rule.nth_first = rule.rule.nth_last = 1;
+    Sender sender(with_rule(rule));
+    EXPECT_TRUE(sender.pass(0).fate.lost);
+    EXPECT_FALSE(sender.pass(0).fate.lost);
+    sender.first = 5;
+    const PacketFate first = sender.pass(0);
+    EXPECT_EQ(first.which, "SEND Only, packet 1 of queue pair 1, attempt 1");
+    EXPECT_TRUE(first.fate.lost) << "the rule counts anew, too";
+}
+
+TEST(FaultDraws, APacketThatABurstTakesIsOnlyLost) {
+    FaultScript script;
+    script.sent.burst = 1;
+    script.sent.rates.duplicate = script.sent.rates.reorder = script.sent.damage = 1;
+    script.sent.delay = 1;
+    const PacketFate fate = Sender(script).pass(0);
+    EXPECT_EQ(fate.fate, Fate{.lost = true});
+    EXPECT_EQ(fate.delay, Duration());
+}
+
+std::vector<std::byte> datagram_between(std::uint32_t source, std::uint32_t destination) {
+    proto::ib::Headers headers;
+    headers.bth.opcode = proto::ib::opcode_of(proto::ib::Transport::ud, Operation::send_only);
+    headers.bth.dest_qp = destination;
+    headers.deth = {.qkey = 1, .source_qp = source};
+    std::vector<std::byte> room(proto::ib::packet_max(256));
+    TxFrame frame;
+    frame.open(room, {.frame_max = room.size()});
+    proto::ib::encode(headers, {}, frame);
+    std::vector<std::byte> bytes(frame.size());
+    frame.gather(bytes);
+    return bytes;
+}
+
+// A queue pair exchanges datagrams with many. What it sends belongs to the flow to its destination,
+// what it receives to the flow from its source.
+TEST(FaultDraws, EachPeerOfADatagramQueuePairIsAFlow) {
+    constexpr std::uint32_t own = 0x10;
+    for (const Way way : {Way::sent, Way::received}) {
+        FaultDraws draws(FaultScript{}, seed);
+        const auto attempt = [&](std::uint32_t other) {
+            const auto bytes =
+                way == Way::sent ? datagram_between(own, other) : datagram_between(other, own);
+            const std::string which = draws.decide({.way = way, .bytes = bytes}).which;
+            return which.substr(which.find("attempt"));
+        };
+        EXPECT_EQ(attempt(0x20), "attempt 1");
+        EXPECT_EQ(attempt(0x21), "attempt 1");
+        EXPECT_EQ(attempt(0x20), "attempt 2");
+    }
+}
+
 TEST(FaultDraws, ARuleIsOfOneQueuePairAndOneWay) {
     PacketRule rule;
     rule.queue_pair = 2;

@@ -13,6 +13,17 @@ TEST(FaultScript, NothingIsNoFault) {
     EXPECT_TRUE(script->empty());
 }
 
+TEST(FaultScript, APacketIsHeldBackBehindOneAtLeast) {
+    for (const char* table : {"[sent]", "[received]"}) {
+        const auto read = [table](const char* line) {
+            return read_fault_script(std::string(table) + "\nreorder = 0.5\n" + line, "f");
+        };
+        EXPECT_FALSE(read("hold_max = 0"));
+        EXPECT_FALSE(read("hold_max = 1025"));
+        EXPECT_TRUE(read("hold_max = 1"));
+    }
+}
+
 TEST(FaultScript, HasChancesRulesLinksAndCompletions) {
     const auto script = read_fault_script(R"(
 [sent]

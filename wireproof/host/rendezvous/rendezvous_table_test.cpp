@@ -122,6 +122,17 @@ TEST(RendezvousTable, BadInputIsRefusedInOneLineAndDisturbsNobody) {
     EXPECT_EQ(service.reply_to(10), "no rank 1 has got the entries already\n");
 }
 
+TEST(RendezvousTable, APartOfTheTokenOrMoreIsAnotherToken) {
+    TableService service(1);
+    RendezvousTable::Connection connection = 0;
+    for (const std::string_view token : {"s", "secre", "ecret", "secrets", "secretsecret"}) {
+        service.put(++connection, 0, "x", token);
+        EXPECT_EQ(service.reply_to(connection), "no the token is that of another job\n") << token;
+    }
+    service.put(++connection, 0, "x");
+    EXPECT_EQ(service.reply_to(connection), "ok 1\nx");
+}
+
 TEST(RendezvousTable, RandomBytesNeverGetAnAnswer) {
     Random random(11);
     TableService service(2);
@@ -146,6 +157,20 @@ TEST(RendezvousTable, ARankThatGivesUpMayTryAgain) {
     service.put(3, 1, "one");
     EXPECT_EQ(service.reply_to(1), "");
     EXPECT_EQ(service.reply_to(3), "ok 6 3\nsecondone");
+}
+
+// The caller may use the descriptor of a closed connection for another one.
+TEST(RendezvousTable, AClosedConnectionGetsNoReply) {
+    RendezvousTable table({2, "secret"});
+    for (const unsigned connection : {1U, 2U}) {
+        table.on_open(connection, start);
+        table.on_bytes(connection, std::as_bytes(std::span(std::string_view("GET /\n"))));
+    }
+    table.on_close(1);
+    const auto reply = table.next_reply();
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(reply->to, 2U);
+    EXPECT_FALSE(table.next_reply());
 }
 
 TEST(RendezvousTable, AConnectionWithoutAnEntryIsRefusedInTime) {
@@ -191,6 +216,20 @@ TEST(RendezvousTable, ARankThatEndsBeforeAllAreThereEndsTheWait) {
                   "no rank 2 has ended before all ranks had arrived\n");
     }
     EXPECT_EQ(service.table.exchanges(), 0U);
+}
+
+// The first one is the cause: others end because it did.
+TEST(RendezvousTable, TheFirstRankThatEndsIsTheReason) {
+    TableService service(3);
+    service.put(1, 0, "zero");
+    service.table.on_rank_ended(2);
+    service.table.on_rank_ended(1);
+    service.collect();
+    service.put(2, 0, "zero");
+    for (const unsigned connection : {1U, 2U}) {
+        EXPECT_EQ(service.reply_to(connection),
+                  "no rank 2 has ended before all ranks had arrived\n");
+    }
 }
 
 TEST(RendezvousTable, TheNextExchangeBeginsWhenAllHaveArrived) {

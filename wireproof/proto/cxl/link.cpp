@@ -304,7 +304,8 @@ void Link::fingerprint_without_trainings(Instant now, Fingerprint& sink) const {
     remote_.fingerprint(sink);
     sender_.fingerprint(sink);
     receiver_.fingerprint(now, sink);
-    training_.fingerprint_without_numbers(now, sink);
+    // A new life begins the training anew.
+    if (!down_) training_.fingerprint_without_numbers(now, sink);
     backoff_.fingerprint(sink);
     timeout_.fingerprint(now, sink);
     probe_.fingerprint(now, sink);

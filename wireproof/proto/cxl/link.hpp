@@ -43,7 +43,7 @@ public:
     void fingerprint(Instant now, Fingerprint& sink) const {
         fingerprint_without_trainings(now, sink);
         sink.add(training_.own_number());
-        sink.add(training_.peers_number().value_or(0));
+        sink.add(down_ ? 0 : training_.peers_number().value_or(0));
     }
     /// Without the numbers of trainings. Links act alike whose numbers differ by a shift.
     void fingerprint_without_trainings(Instant now, Fingerprint& sink) const;

@@ -57,6 +57,7 @@ void Receiver::on_acks_sent(Instant now, std::uint32_t count) {
 
 void Receiver::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(circle_.modulus());
+    sink.add(threshold_);  // follows from the modulus, if no reset forgets it
     sink.add(eseq_.value());
     sink.add(num_ack_);
     sink.add(news_owed_);

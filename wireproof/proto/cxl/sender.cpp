@@ -84,6 +84,9 @@ FlitData Sender::resend() {
 void Sender::fingerprint(Fingerprint& sink) const {
     sink.add(wr_ptr_.value());
     sink.add(rd_ptr_.value());
+    // These two follow from the others. A reset that forgot one of them would show.
+    sink.add(oldest_.value());
+    sink.add(news_);
     sink.add(used_);
     for (std::uint32_t i = 0; i < used_; ++i) {
         sink.add_bytes(flits_[circle_.advance(oldest_, i).value()]);

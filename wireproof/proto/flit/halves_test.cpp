@@ -105,6 +105,20 @@ TEST_F(Halves, OnlyTheOddHalfOfAReplayIsUsed) {
     EXPECT_FALSE(pair.b.wrong);
 }
 
+// CXL-13: the two halves are those of one message only if both have its length.
+TEST_F(Halves, AReplayOfAnotherLengthIsNoMessage) {
+    const auto flits = send(1, long_message);
+    for (const std::size_t size : {std::size_t{0}, short_message, long_message - 1}) {
+        Pair fresh(halves());
+        Pair other(halves());
+        ASSERT_EQ(other.a.link.submit(message(size, 0)), SubmitStatus::accepted);
+        fresh.b.give(fresh.now, with_spoilt_tail(flits[0]));
+        const OnLine replayed = with_number(other.flits(other.a)[0], pair.config_.first_number);
+        EXPECT_EQ(fresh.b.give(fresh.now, replayed), malformed) << size;
+        EXPECT_EQ(fresh.b.delivered, 0U) << size;
+    }
+}
+
 // A border: 119 bytes end in the even half, 120 do not.
 TEST_F(Halves, TheEvenHalfHolds119BytesOfAMessage) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, even_message_max}) {

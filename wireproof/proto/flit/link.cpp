@@ -8,7 +8,11 @@
 namespace wireproof::flit {
 
 Link::Link(const Config& config)
-    : config_(config), message_max_(config.message_max()), transmitter_(config), receiver_(config) {
+    : config_(config),
+      message_max_(config.message_max()),
+      transmitter_(config),
+      receiver_(config),
+      start_(config) {
     start_up();
 }
 
@@ -187,13 +191,13 @@ void Link::go_down() {
     state_ = State::inactive;
     transmitter_.reset();
     receiver_.reset();
+    start_ = StartUp(config_);
     timers_ = {};
     explicit_in_row_ = trailing_ = 0;
     prior_payload_ = life_due_ = false;
 }
 
 void Link::start_up() {
-    start_ = StartUp(config_);
     state_ = State::starting;
     if (!config_.starts_up) activate(Instant());
 }

@@ -448,5 +448,19 @@ TEST(FlitReceiver, ANakThatHasBegunIsRepeatedThreeTimesInARow) {
     EXPECT_TRUE(end.receiver.lets_explicit_leave());
 }
 
+// The sender resends because it missed the Ack.
+TEST(FlitReceiver, ADuplicateDrawsAnAck) {
+    Config config = Config::pcie6();
+    config.continuous = config.starts_up = false;
+    Received end(config);
+    end.taken_in_order(1, 1);
+    EXPECT_TRUE(end.receiver.owes());
+    end.receiver.notice_left(Instant(), Command::ack, end.stats);
+    EXPECT_FALSE(end.receiver.owes());
+    EXPECT_EQ(end.payload_with_number(first, 1), duplicate);
+    EXPECT_TRUE(end.receiver.owes());
+    EXPECT_EQ(end.receiver.notice(), Command::ack);
+}
+
 }  // namespace
 }  // namespace wireproof::flit

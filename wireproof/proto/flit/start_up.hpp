@@ -11,7 +11,6 @@ namespace wireproof::flit {
 
 class StartUp {
 public:
-    StartUp() = default;
     explicit StartUp(const Config& config)
         : counts_(config.continuous),
           explicit_min_(config.start_explicit),

@@ -26,7 +26,7 @@ void Transmitter::reset() {
     replay_num_ = 0;
     nak_ignore_.reset();
     timers_ = {};
-    rtt_.resent();
+    rtt_.forget();
     backoff_.reset();
     retrained_at_ = never;
 }
@@ -226,6 +226,7 @@ void Transmitter::fingerprint_of_jumps(Fingerprint& sink) const {
 void Transmitter::fingerprint(Instant now, Instant tick, Fingerprint& sink) const {
     buffer_.fingerprint(sink);
     sink.add(next_.value());
+    sink.add(acked_.value());  // follows from the two before, if no reset forgets it
     fingerprint_of_jumps(sink);
     sink.add(replay_);
     sink.add(replay_ != Replay::none && started_);

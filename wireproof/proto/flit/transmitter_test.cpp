@@ -404,5 +404,23 @@ TEST(FlitTransmitter, KeepsMessagesUntilTheyAreAcknowledged) {
     EXPECT_TRUE(end.sender.has_room());
 }
 
+// FLIT-17: while the timer alone replays, a Nak may be an old one, and begins nothing.
+TEST(FlitTransmitter, ANakBeginsNoReplayWhileReplaysBackOff) {
+    Config config = Config::pcie6();
+    config.backs_off = true;
+    config.replay_num_limit = 0;
+    Sender end(config);
+    end.submit(1);
+    EXPECT_EQ(end.leaving(1), Sent{1022});
+    for (int timeout = 0; timeout < 2; ++timeout) {
+        end.slot += 4 * config.timeout_flits;
+        EXPECT_EQ(end.leaving(2), (Sent{1022, 0}));
+    }
+    EXPECT_EQ(end.stats.replays, 2U);
+    EXPECT_TRUE(end.nak(1021));
+    EXPECT_EQ(end.leaving(1), Sent{0});
+    EXPECT_EQ(end.stats.replays, 2U);
+}
+
 }  // namespace
 }  // namespace wireproof::flit

@@ -207,6 +207,7 @@ void Link::fingerprint(Instant now, Fingerprint& sink) const {
     for (std::size_t i = 0; i < events_.size(); ++i) {
         sink.add(events_[i].what);
         sink.add(events_[i].channel);
+        if (events_[i].what != LinkDelivery::What::message) continue;
         sink.add_bytes(incoming_[events_[i].channel].bytes());
     }
 }

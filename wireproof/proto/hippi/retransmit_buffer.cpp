@@ -90,7 +90,7 @@ const Unit& RetransmitBuffer::resend(Instant now) {
 void RetransmitBuffer::reset() {
     oldest_ = first_;
     units_.clear();
-    timer_.resent();
+    timer_.forget();
     backoff_.reset();
     replay_ = 0;
     acted_on_ = false;

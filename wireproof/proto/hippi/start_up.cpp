@@ -15,13 +15,14 @@ void StartUp::begin(State state) {
     epoch_ = random_.next();
     due_ = true;
     deadline_ = never;
-    init_answer_owed_ = false;
+    init_answer_owed_ = reset_answer_owed_ = false;
     forget_peer();
 }
 
 void StartUp::forget_peer() {
     peer_seen_ = false;
     peer_epoch_ = 0;
+    peer_credits_ = {};
     answered_by_.reset();
 }
 
@@ -68,18 +69,18 @@ StartUp::Outcome StartUp::run_if_both_seen() {
 
 // HIPPI-30: both sides begin a new life.
 StartUp::Outcome StartUp::on_reset(const StartBody& body) {
-    reset_answer_owed_ = true;
-    reset_epoch_ = body.epoch;
     const bool repeated = peer_seen_ && peer_epoch_ == body.epoch;
-    if (state_ == State::resetting || repeated) return {};
-    if (state_ == State::running) {
+    const bool ends = state_ == State::running && !repeated;
+    if (ends) {
         begin(State::starting);
-        return {RxVerdict::control, Effect::ended};
+    } else if (state_ == State::starting && !repeated) {
+        forget_peer();
+        init_answer_owed_ = false;
+        due_ = true;
     }
-    forget_peer();
-    init_answer_owed_ = false;
-    due_ = true;
-    return {};
+    reset_answer_owed_ = true;  // after begin(), which forgets the answers that were owed
+    reset_epoch_ = body.epoch;
+    return {RxVerdict::control, ends ? Effect::ended : Effect::nothing};
 }
 
 StartUp::Outcome StartUp::on_reset_ack(const StartBody& body) {

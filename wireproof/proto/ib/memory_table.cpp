@@ -111,7 +111,7 @@ Expected<void> MemoryTable::change_region(std::uint32_t key, const Region& regio
 
 bool MemoryTable::is_bound(std::uint32_t region) const {
     return windows_ > 0 && std::ranges::any_of(entries_, [region](const Entry& entry) {
-               return entry.use == Use::window && entry.window.bound && entry.window.length > 0 &&
+               return entry.use == Use::window && entry.window.bound &&
                       entry.window.region == region;
            });
 }

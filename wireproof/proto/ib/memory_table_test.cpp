@@ -117,6 +117,16 @@ TEST_F(MemoryWindow, ARegionStaysAsItIsWhileAWindowIsBoundToIt) {
     EXPECT_TRUE(table.change_region(region, same));
 }
 
+// C10-72: the window, its region and the queue pair that binds it have one domain.
+TEST_F(MemoryWindow, OfAnotherDomainIsNotBound) {
+    for (const WindowType type : {WindowType::type_1, WindowType::type_2a, WindowType::type_2b}) {
+        const std::uint32_t foreign = table.add_window(domain + 1, type);
+        EXPECT_FALSE(table.bind(bind_of(foreign), bearer));
+        EXPECT_FALSE(table.bind(bind_of(foreign), {domain + 1, bearer.queue_pair}));
+        EXPECT_TRUE(table.bind(bind_of(table.add_window(domain, type)), bearer));
+    }
+}
+
 TEST_F(MemoryRegion, AKeyEndsWithItsRegionThoughItsPlaceIsUsedAgain) {
     ASSERT_EQ(table.size(), 1U);
     ASSERT_TRUE(table.remove_region(region));

@@ -39,9 +39,19 @@ public:
             sink.add(peers->size());
             for (const PeerId peer : *peers) sink.add(peer);
         }
+        sink.add(own_.has_value());
+        if (own_) add(*own_, sink);
+        sink.add(gids_.size());
+        for (const auto& [peer, gid] : gids_) {
+            sink.add(peer);
+            add(gid, sink);
+        }
     }
 
 private:
+    static void add(const Gid& gid, Fingerprint& sink) {
+        for (const auto byte : gid) sink.add(byte);
+    }
     static void put(PeerId peer, bool belongs, std::set<PeerId>& peers) {
         if (belongs) {
             peers.insert(peer);

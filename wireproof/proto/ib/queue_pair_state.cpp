@@ -146,6 +146,7 @@ void QueuePairAttributes::fingerprint(Fingerprint& sink) const {
     sink.add(port);
     access.fingerprint(sink);
     sink.add(qkey);
+    sink.add(has_address);
     sink.add(address);
     sink.add(path_mtu);
     sink.add(dest_queue_pair);

@@ -143,6 +143,9 @@ void RcFlow::fingerprint(Instant now, Fingerprint& sink) const {
         sink.add(now - questions_[i].left);
     }
     sink.add(most_);
+    sink.add(arrived_);
+    sink.add(marked_);
+    sink.add(lost_);
     sink.add(longest_rtt_);
     sink.add(now - heard_);
     sink.add(again_due_);

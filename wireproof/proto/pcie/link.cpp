@@ -15,11 +15,18 @@ std::size_t lowest(std::uint8_t bits) {
     return type;
 }
 
+std::array<CreditGrant, flow_types> grants_of(const Config& config) {
+    std::array<CreditGrant, flow_types> grants;
+    for (std::size_t type = 0; type < flow_types; ++type) {
+        grants[type] = CreditGrant(config.credits[type]);
+    }
+    return grants;
+}
+
 }  // namespace
 
-Link::Link(const Config& config) : config_(config), transmitter_(config), receiver_(config) {
-    start_up();
-}
+Link::Link(const Config& config)
+    : config_(config), transmitter_(config), receiver_(config), grants_(grants_of(config)) {}
 
 SubmitStatus Link::submit(FlowType type, ConstBytes message) {
     WIREPROOF_CHECK(type != FlowType::completion);
@@ -161,7 +168,7 @@ void Link::on_deadline(Instant now) {
 
 void Link::on_wire_event(Instant, WireEvent event) {
     go_down();
-    if (event == WireEvent::new_life) start_up();
+    if (event == WireEvent::new_life) state_ = State::fc_init1;
 }
 
 // PCIE-32
@@ -173,15 +180,8 @@ void Link::go_down() {
     receiver_.reset();
     timers_ = {};
     message_.reset();
-    seen_ = answers_due_ = updates_due_ = 0;
-}
-
-void Link::start_up() {
-    state_ = State::fc_init1;
-    init_next_ = 0;
-    for (std::size_t type = 0; type < flow_types; ++type) {
-        grants_[type] = CreditGrant(config_.credits[type]);
-    }
+    seen_ = init_next_ = answers_due_ = updates_due_ = 0;
+    grants_ = grants_of(config_);
 }
 
 // The rest of the peer's InitFC2 triple is answered like a late InitFC2. That does no harm.

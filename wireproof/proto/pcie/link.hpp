@@ -69,7 +69,6 @@ private:
     void deliver(const TlpHead& head, const TlpPieces& tlp);
 
     void go_down();
-    void start_up();
     void activate(Instant now);
     bool send_init(Instant now, TxFrame& out);
     bool send_flow_control(Instant now, TxFrame& out);

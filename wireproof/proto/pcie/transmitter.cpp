@@ -33,7 +33,7 @@ void Transmitter::reset() {
     replay_num_ = 0;
     replay_deadline_ = retrained_at_ = never;
     frozen_left_ = not_running;
-    timer_.resent();
+    timer_.forget();
     backoff_.reset();
 }
 
@@ -196,6 +196,7 @@ void Transmitter::fingerprint(Instant now, Fingerprint& sink) const {
     buffer_.fingerprint(sink, [&](const TlpMark& tlp, bool) { sink.add(tlp.type); });
     for (const CreditGate& gate : gates_) gate.fingerprint(sink);
     sink.add(next_.value());
+    sink.add(acked_.value());  // follows from the two before, if no reset forgets it
     sink.add(nullify_next_);
     sink.add(replaying_);
     sink.add(first_of_replay_);

@@ -231,6 +231,7 @@ void Link::on_wire_event(Instant, WireEvent event) {
     end_life();
     timers_ = {};
     pcs_up_ = true;
+    flushed_ = false;
     transmitter_.set_init_data(next_life());
     if (event == WireEvent::new_life) return begin_init();
     transmitter_.switch_off();

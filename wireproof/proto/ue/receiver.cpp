@@ -99,7 +99,7 @@ CtlOs Receiver::take_ack(Stats& stats) {
 
 void Receiver::fingerprint(Fingerprint& sink) const {
     sink.add(state_);
-    sink.add(next_.value());
+    sink.add(state_ == State::off ? 0 : next_.value());  // an INIT sets it
     sink.add(ack_due_);
     sink.add(echo_due_);
     if (!echo_due_) return;

@@ -23,7 +23,7 @@ void Transmitter::flush(Stats& stats) {
     cursor_ = replay_ct_ = 0;
     poison_next_ = false;
     timer_deadline_ = never;
-    timer_.resent();
+    timer_.forget();
     backoff_.reset();
 }
 
@@ -194,6 +194,7 @@ void Transmitter::fingerprint(Instant now, Fingerprint& sink) const {
     });
     sink.add(state_);
     sink.add(acked_.value());
+    sink.add(outstanding_data_);  // follows from the frames, if no flush forgets it
     sink.add(init_data_);
     sink.add(poison_next_);
     sink.add(cursor_);

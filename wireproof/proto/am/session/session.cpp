@@ -86,6 +86,7 @@ void Session::forget_session() {
     leave_ = {};
     awaiting_ = false;
     overrun_ = false;
+    turn_ = Channel::reply;
     ending_ = Ending{};
     if (handshake_.established()) ended_.push(SessionBegan{});
 }
