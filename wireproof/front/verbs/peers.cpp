@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 
 #include "wireproof/front/verbs/limits.hpp"
@@ -70,8 +69,7 @@ Peers::Peers(Rocev2Wire udp, bool shared_memory)
     : udp_(std::move(udp)),
       shared_memory_(shared_memory),
       life_(random_life()),
-      watch_(::epoll_create1(EPOLL_CLOEXEC)),
-      frame_(longest_packet()) {
+      watch_(::epoll_create1(EPOLL_CLOEXEC)) {
     if (!watch_.is_open()) throw std::system_error(errno, std::generic_category());
     callers_.reserve(callers_max);
     // Without a listener, the processes of this host reach us by UDP, as other hosts do.
@@ -239,11 +237,7 @@ std::optional<RxFrame> Peers::receive_shared(Instant now) {
         if (!link->drains) {
             turn_ = link;
             if (const auto frame = link->memory->receive(now)) {
-                // The sender may still write into the ring. The packet must not change after it is
-                // checked, so it is copied first.
-                const std::size_t size = std::min(frame->bytes.size(), frame_.size());
-                std::memcpy(frame_.data(), frame->bytes.data(), size);
-                return RxFrame{ConstBytes(frame_).first(size), link->peer, Integrity::intact};
+                return RxFrame{frame->bytes, link->peer, Integrity::intact};
             }
         }
         note_begun(*link);

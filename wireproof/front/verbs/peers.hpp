@@ -128,7 +128,6 @@ private:
     std::vector<Link*> links_;            // by peer; null: the peer has no link
     Link* first_ = nullptr;  // of all links; only grows, so that it is complete in a forked child
     Link* turn_ = nullptr;   // the link whose ring is looked at next
-    std::vector<std::byte> frame_;  // copy of the last packet, out of its sender's reach
     std::size_t sharing_ = 0;       // links with memory
     std::size_t udp_left_ = 0;      // datagrams to receive before the rings have their turn
     Instant udp_at_;                // when to look at the socket again

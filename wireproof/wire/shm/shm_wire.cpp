@@ -75,7 +75,7 @@ void ShmWire::next_turn() {
         if (peer.in.gave_back()) peer.lane.wake(ShmLane::room_wakes);
         if (peer.state == ShmPeer::State::ending && peer.frames_left-- == 0) break;
         if (!frame->control) return frame->bytes;
-        if (!take_note(peer, frame->bytes)) {
+        if (!take_note(peer, copied(frame->bytes))) {
             condemn(peer);
             return std::nullopt;
         }

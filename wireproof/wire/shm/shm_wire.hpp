@@ -10,9 +10,14 @@
 // No call blocks, with one exception: the destructor, and a receive() that gives up a living peer,
 // wait for a copy of that peer into or out of the memory of this process (ShmPeer::close_memory).
 //
+// A peer can write to its ring at any time. So each frame is copied once, and callers read only the
+// copy.
+//
 // Only one thread may use a wire. A forked child must not use its parent's wire: see adopt.
 #pragma once
 
+#include <atomic>
+#include <cstring>
 #include <list>
 #include <memory>
 #include <optional>
@@ -196,12 +201,19 @@ private:
     static bool is_usual(const ShmPeer& peer, const RingConsumer::Frame& frame) {
         return peer.state == ShmPeer::State::living && !peer.in.gives_back() && !frame.control;
     }
-    [[gnu::always_inline]] RxFrame handed_over(ShmPeer& peer, ConstBytes bytes) {
+    /// Copies a frame out of its sender's reach. The copy is valid until the next call.
+    [[gnu::always_inline]] ConstBytes copied(ConstBytes in_ring) {
+        std::memcpy(frame_.data(), in_ring.data(), in_ring.size());
+        // The compiler must not read the ring again in place of the copy.
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        return {frame_.data(), in_ring.size()};
+    }
+    [[gnu::always_inline]] RxFrame handed_over(ShmPeer& peer, ConstBytes in_ring) {
         ++taken_in_turn_;
         ++taken_;
         ++lanes_->counters.frames_received;
-        lanes_->counters.bytes_received += bytes.size();
-        return RxFrame{bytes, static_cast<PeerId>(peer.number), Integrity::intact};
+        lanes_->counters.bytes_received += in_ring.size();
+        return RxFrame{copied(in_ring), static_cast<PeerId>(peer.number), Integrity::intact};
     }
     std::optional<ConstBytes> take_unusual(ShmPeer& peer, std::optional<RingConsumer::Frame> frame);
     bool take_note(ShmPeer& peer, ConstBytes bytes);
@@ -247,6 +259,7 @@ private:
     bool meeting_ = true;  // an adopted wire calls nobody
     std::unique_ptr<ShmLanes> lanes_;
     std::unique_ptr<Nonce> nonce_;
+    std::vector<std::byte> frame_;     // copy of the last frame
     std::vector<ShmPeer> peers_;       // by number; one place is this node's own
     std::vector<std::size_t> called_;  // the members that this node calls
     std::size_t members_ = 0;          // this node included

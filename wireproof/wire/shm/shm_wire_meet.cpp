@@ -78,6 +78,7 @@ ShmWire::ShmWire(const Config& config)
       barrier_(!config.sleeps_often && join_barrier()),
       lanes_(std::make_unique<ShmLanes>()),
       nonce_(std::make_unique<Nonce>(Nonce{random_nonce()})),
+      frame_(config.frame_max),
       peers_(config.nodes) {
     callers_.reserve(callers_max);  // it never moves, so a fork in another thread finds it whole
     for (std::size_t i = 0; i < peers_.size(); ++i) {
