@@ -2,6 +2,7 @@
 // may be freed.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -321,6 +322,19 @@ TEST(ShmSealedMemory, WhoMayOnlyReadItCannotMapItToWriteNorOpenItAnew) {
     ASSERT_EQ(::fstat(reader.handle(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0400U);
     EXPECT_TRUE(Mapping::of(memory, 4096, true).has_value());
+}
+
+TEST(ShmSealedMemory, ALimitOnTheSizeOfFilesIsAnErrorAndNotASignal) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit small{4096, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    const auto large = make_sealed_memory("large", 8192);
+    const auto fits = make_sealed_memory("fits", 4096);
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    ASSERT_FALSE(large.has_value());
+    EXPECT_EQ(large.error().message, "cannot make 8192 bytes of shared memory: File too large");
+    EXPECT_TRUE(fits.has_value());
 }
 
 TEST_F(ShmMemory, IsNotFreedWhileAPeerMayReachIt) {
