@@ -74,13 +74,13 @@ void ShmPeer::close_memory() const {
 }
 
 bool ShmPeer::copies() const {
-    return may_touch() && segment.copying(1 - side).load(std::memory_order_acquire) != 0 &&
-           !socket.ends_within(0);
+    return told_memory && may_touch() &&
+           segment.copying(1 - side).load(std::memory_order_acquire) != 0 && !socket.ends_within(0);
 }
 
 ShmPeer::~ShmPeer() {
     close_memory();
-    if (!may_touch() || ::getpid() != owner) return;
+    if (!told_memory || !may_touch() || ::getpid() != owner) return;
     wait_for_copy(segment.copying(1 - side), [this] { return socket.ends_within(1); });
 }
 

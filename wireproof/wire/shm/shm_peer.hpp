@@ -192,8 +192,10 @@ struct ShmPeer {
     void close_memory() const;
     /// A copy of the peer into or out of the memory of this process is under way, as far as this
     /// process can tell. The word may be left by a process that died, so the socket is asked, too.
+    /// A peer that was told of no memory has nothing to copy, whatever its word says.
     bool copies() const;
-    /// The peer may touch memory of this process: it lives, or one of its last copies is under way.
+    /// The peer may touch memory of this process that it was told of: it lives, or one of its last
+    /// copies is under way.
     bool may_touch() const {
         return state == State::living || (state == State::ending && socket.is_open());
     }
@@ -225,6 +227,7 @@ struct ShmPeer {
 
     PeerMemory memory;
     std::map<std::uint64_t, SharedRegion> ours;  // by the user's address
+    bool told_memory = false;                    // of some of it, in this life
     std::set<std::uint32_t> told_allocations;
 };
 

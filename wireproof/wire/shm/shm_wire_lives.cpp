@@ -17,6 +17,7 @@ void ShmWire::begin_life(ShmPeer& peer, const Greeting& theirs, pid_t pid) {
         {pid, theirs.nonce, theirs.nonce_address}, {peer.segment, side},
         config_.maps_peers ? PeerMemory::Limits::of_each(members_ - 1) : PeerMemory::Limits{0, 0});
     peer.told_allocations.clear();
+    peer.told_memory = false;
     ++lanes_->counters.connections;
     if (peer.lived) {
         events_.emplace_back(static_cast<PeerId>(peer.number), WireEvent::new_life);

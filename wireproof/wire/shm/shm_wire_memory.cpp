@@ -99,6 +99,7 @@ void ShmWire::announce(ShmPeer& peer, std::uint64_t address, const SharedRegion&
         note.offset = static_cast<std::uint64_t>(region.memory.data() - whole.data());
     }
     if (note.allocation == ShareNote::no_allocation) open_to_peers(peer);
+    peer.told_memory = true;
     peer.lane.owe(note);
 }
 

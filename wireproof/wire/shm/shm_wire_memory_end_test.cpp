@@ -154,9 +154,19 @@ TEST(ShmMemoryEnd, APeerThatIsGivenUpInACopyIsGoneOnceTheCopyIsOver) {
     }
 }
 
+TEST(ShmMemoryEnd, APeerThatWasToldOfNoMemoryIsNotWaitedFor) {
+    PeerByHand peer;
+    Time time;
+    peer.set_copying(true);
+    shared_word<std::uint32_t>(peer.segment.ring_filled_by(1).lines_at).store(~0U);
+    EXPECT_EQ(next(*peer.wire, time.pass()), "nothing");
+    EXPECT_EQ(event(*peer.wire), "1 gone");
+}
+
 TEST(ShmMemoryEnd, AWireThatEndsClosesItsMemoryAndWaitsForACopy) {
     for (const bool dies : {true, false}) {
         PeerByHand peer;
+        const Kept kept(*peer.wire, one);
         peer.set_copying(true);
         if (dies) peer.socket.close();
         const auto began = std::chrono::steady_clock::now();
