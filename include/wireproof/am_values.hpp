@@ -134,7 +134,9 @@ struct WIREPROOF_EXPORT PeerLost {
     bool by_peer = false;
     /// The last error that the operating system reported for frames to the peer, and the system
     /// call: "Network is unreachable (sendmsg)". A frame that arrives from the peer clears the
-    /// error, but not "Message too long". Empty: there is no error.
+    /// error, but not "Message too long". On shared memory: what kept the two nodes from meeting,
+    /// for example "cannot make 1052672 bytes of shared memory: Too many open files". Empty: there
+    /// is no error, or nobody has come.
     std::string cause;
     /// The messages and transfers that had not ended, in this order:
     /// - requests, stores and gets that the peer had not acknowledged, in the order of sending;

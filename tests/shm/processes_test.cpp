@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +17,7 @@
 #include "wireproof/base/random.hpp"
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/host/wait.hpp"
-#include "wireproof/wire/shm/shm_wire.hpp"
+#include "wireproof/wire/shm/shm_test_kit.hpp"
 
 namespace wireproof {
 namespace {
@@ -354,15 +353,6 @@ TEST(ShmProcesses, NoBellIsLostThoughBothSleepAtEveryMessage) {
     EXPECT_TRUE(other.succeeded());
 }
 
-/// Whether the kernel lets this process reach the memory of its child.
-bool may_reach(pid_t child) {
-    static char byte = 0;  // has the same address in the child
-    char copy = 0;
-    const iovec here{&copy, 1};
-    const iovec there{&byte, 1};
-    return ::process_vm_readv(child, &here, 1, &there, 1, 0) == 1;
-}
-
 TEST(ShmProcesses, AForkedPeerAdoptsItsEndOfAPair) {
     auto sockets = ControlSocket::pair();
     ASSERT_TRUE(sockets.has_value());
@@ -387,8 +377,8 @@ TEST(ShmProcesses, AForkedPeerAdoptsItsEndOfAPair) {
     host::SteadyClock clock;
     const Instant end = clock.now() + patience;
     std::vector<std::byte> five(100'000, std::byte{5});
-    // This writes into private memory of another process, if this kernel permits it.
-    if (!may_reach(child.pid())) GTEST_SKIP() << "this kernel refuses";
+    // This writes into private memory of another process.
+    if (shm_test::copies_are_forbidden(child.pid())) GTEST_SKIP() << shm_test::copies_forbidden;
     bool written = false;
     while (!written && clock.now() < end) {
         EXPECT_FALSE(wire->receive(clock.now()).has_value());

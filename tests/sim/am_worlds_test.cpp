@@ -83,6 +83,12 @@ TEST(AmWorlds, AQuestionLeavesBeforePacketsThatWait) {
     EXPECT_EQ(result.violation, "");
 }
 
+// AM-53: a receiver with few places for early packets drops many, and each leaves again.
+TEST(AmWorlds, PacketsThatWereNotKeptLeaveAgain) {
+    const AmWorldResult result = run_am_world(AmWorldConfig{.seed = 202'318});
+    EXPECT_EQ(result.violation, "");
+}
+
 // The test compares the fingerprints of the engines after each turn.
 TEST(AmWorlds, AreTheSameWithoutTheFastPaths) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {

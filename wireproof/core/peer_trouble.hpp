@@ -10,7 +10,7 @@ namespace wireproof {
 struct PeerTrouble {
     /// The latest error since the last frame of the peer arrived, and the call that returned it:
     /// "Network is unreachable (sendmsg)". Empty: no error. "Message too long (sendmsg)" stays even
-    /// if shorter frames arrive.
+    /// if shorter frames arrive. On shared memory: why this node and the peer have not met.
     std::string cause = {};
     std::uint64_t frames_refused = 0;  // of the frames to the peer, since the wire was opened
 };

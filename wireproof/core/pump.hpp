@@ -86,7 +86,8 @@ template <class E, SingleLane L, class Message, class Now>
 
 /// Lets the engine send to one peer as long as it has frames and the lane has room. It does not
 /// flush the wire. If an engine has quiet() and this is true, the function does not ask it for a
-/// frame.
+/// frame. If an engine has on_no_room(), the function calls it when the lane has no room: such an
+/// engine counts the time in which nothing can leave.
 template <Engine E, Lane L>
 Transmitted transmit(E& engine, L& lane, Instant now) {
     Transmitted sent;
@@ -107,6 +108,7 @@ Transmitted transmit(E& engine, L& lane, Instant now) {
         lane.commit();
         ++sent.frames;
     }
+    if constexpr (requires { engine.on_no_room(now); }) engine.on_no_room(now);
     sent.lane_full = true;
     return sent;
 }

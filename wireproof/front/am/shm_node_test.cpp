@@ -97,6 +97,25 @@ TEST(ShmNode, AnswersToABundleThatCameAloneLeaveTogether) {
     EXPECT_EQ(nodes[1].connection(0).stats().sent_of(Kind::bundle), 1U);
 }
 
+// The sender changes the length of the second message while the handler of the first one runs.
+TEST(ShmNode, TheMessagesOfABundleStayAsTheyWereChecked) {
+    Nodes nodes(2);
+    constexpr std::size_t second = 48 + BundleEntry::size + 4;
+    const Bytes room = nodes[0].wire().as<ShmWire>()->lane(PeerId{1}).claim()->add_room(200);
+    std::vector<std::size_t> sizes;
+    nodes[1].handle(ask, [&](const Message& message) {
+        sizes.push_back(message.bytes().size());
+        if (sizes.size() > 1) return;
+        const auto entry = room.subspan<second, BundleEntry::size>();
+        EXPECT_EQ(BundleEntry::decode(entry).bytes, 4U);
+        BundleEntry{.handler = ask, .bytes = 60'000}.encode(entry);
+    });
+    for (int i = 0; i < 4; ++i) ASSERT_EQ(nodes.post(0, 1), Status::ok);
+    nodes[0].poll(nodes.now);
+    ASSERT_TRUE(nodes.run([&] { return sizes.size() >= 4; }));
+    EXPECT_EQ(sizes, std::vector<std::size_t>(4, 4));
+}
+
 TEST(ShmNode, ALoneRequestWakesASleeper) {
     Nodes nodes(2);
     nodes[1].handle(ask, [](const Message&) {});

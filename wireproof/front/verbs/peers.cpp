@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 
 #include "wireproof/front/verbs/limits.hpp"
@@ -70,15 +69,12 @@ Peers::Peers(Rocev2Wire udp, bool shared_memory)
     : udp_(std::move(udp)),
       shared_memory_(shared_memory),
       life_(random_life()),
-      watch_(::epoll_create1(EPOLL_CLOEXEC)),
-      frame_(longest_packet()) {
+      watch_(::epoll_create1(EPOLL_CLOEXEC)) {
     if (!watch_.is_open()) throw std::system_error(errno, std::generic_category());
     callers_.reserve(callers_max);
     // Without a listener, the processes of this host reach us by UDP, as other hosts do.
-    if (auto listener = Listener::open(place_of(udp_.local_address()))) {
-        listener_ = std::move(*listener);
-        watch(listener_.handle(), Tag::listener);
-    }
+    auto listener = Listener::open(place_of(udp_.local_address()));
+    if (listener && watch(listener->handle(), Tag::listener)) listener_ = std::move(*listener);
 }
 
 Peers::~Peers() {
@@ -97,11 +93,13 @@ void Peers::abandon() {
     }
 }
 
-void Peers::watch(int handle, Tag tag, std::uint64_t which) {
+// False: the kernel refuses, because it has no memory or this user watches too many descriptors.
+// UDP then reaches the peer.
+bool Peers::watch(int handle, Tag tag, std::uint64_t which) {
     epoll_event wanted{};
     wanted.events = EPOLLIN | EPOLLRDHUP;
     wanted.data.u64 = static_cast<std::uint64_t>(tag) << 32 | which;
-    ::epoll_ctl(watch_.handle(), EPOLL_CTL_ADD, handle, &wanted);
+    return ::epoll_ctl(watch_.handle(), EPOLL_CTL_ADD, handle, &wanted) == 0;
 }
 
 // Closing the descriptor is not enough if a child still has a copy of it.
@@ -157,14 +155,16 @@ void Peers::call(PeerId peer) {
                                : Expected<std::pair<ControlSocket, ControlSocket>>{};
     const bool offers = shared_memory_ && ends.has_value();
     const int offered = offers ? ends->second.handle() : -1;
-    if (!send(*socket, PeerMessage::Kind::hello, offers, offered)) return;
+    if (!watch(socket->handle(), Tag::life, static_cast<std::uint32_t>(peer))) return;
+    if (!send(*socket, PeerMessage::Kind::hello, offers, offered)) {
+        return unwatch(socket->handle());
+    }
     Link& link = link_of(peer);
     link.life = std::move(*socket);
     if (offers) link.own_end = std::move(ends->first);
     link.state = Link::State::calling;
     link.held_until.reset();
     link.pinged.reset();
-    watch(link.life.handle(), Tag::life, static_cast<std::uint32_t>(peer));
 }
 
 bool Peers::send(const ControlSocket& to, PeerMessage::Kind kind, bool memory,
@@ -239,11 +239,7 @@ std::optional<RxFrame> Peers::receive_shared(Instant now) {
         if (!link->drains) {
             turn_ = link;
             if (const auto frame = link->memory->receive(now)) {
-                // The sender may still write into the ring. The packet must not change after it is
-                // checked, so it is copied first.
-                const std::size_t size = std::min(frame->bytes.size(), frame_.size());
-                std::memcpy(frame_.data(), frame->bytes.data(), size);
-                return RxFrame{ConstBytes(frame_).first(size), link->peer, Integrity::intact};
+                return RxFrame{frame->bytes, link->peer, Integrity::intact};
             }
         }
         note_begun(*link);
@@ -297,8 +293,8 @@ void Peers::look(Instant now) {
     look_at_ = now + between_peer_looks;
     if (now >= held_until_) held_until_ = never;
     if (now >= listen_again_) {
-        listen_again_ = never;
-        watch(listener_.handle(), Tag::listener);
+        const bool watched = watch(listener_.handle(), Tag::listener);
+        listen_again_ = watched ? never : now + until_listening_again;
     }
     std::array<epoll_event, 32> events{};
     const int count =
@@ -330,11 +326,12 @@ void Peers::accept_callers(Instant now) {
             return;
         }
         if (!caller->of_this_user()) continue;
+        const int handle = caller->handle();
+        if (!watch(handle, Tag::caller, static_cast<std::uint32_t>(handle))) continue;
         if (callers_.size() == callers_max) {
             unwatch(callers_.front().handle());
             callers_.erase(callers_.begin());
         }
-        watch(caller->handle(), Tag::caller, static_cast<std::uint32_t>(caller->handle()));
         callers_.push_back(std::move(*caller));
     }
 }
@@ -374,8 +371,8 @@ void Peers::welcome(ControlSocket caller, const PeerMessage& hello, Descriptor o
     link.pinged.reset();
     link.answered = false;
     link.held_until.reset();
+    if (!watch(link.life.handle(), Tag::life, static_cast<std::uint32_t>(*peer))) return end(link);
     met_ = true;
-    watch(link.life.handle(), Tag::life, static_cast<std::uint32_t>(*peer));
     if (socket) share(link, std::move(*socket), 0);
     if (!send(link.life, PeerMessage::Kind::welcome, link.memory != nullptr)) {
         end(link);
@@ -421,15 +418,15 @@ void Peers::share(Link& link, ControlSocket socket, std::size_t node) {
     ShmWire::Config config;
     config.node = node;
     config.frame_max = longest_packet();
-    config.open_private_memory = false;
+    config.open_private_memory = config.maps_peers = false;
     config.sleeps_often = true;
     auto memory = ShmWire::adopt(config, std::move(socket));
-    if (!memory) return;
+    const auto which = static_cast<std::uint32_t>(link.peer);
+    if (!memory || !watch(memory->wait_handle(), Tag::memory, which)) return;
     link.other = static_cast<PeerId>(1 - node);
     link.begun = link.drains = false;
     link.memory = std::make_unique<ShmWire>(std::move(*memory));
     ++sharing_;
-    watch(link.memory->wait_handle(), Tag::memory, static_cast<std::uint32_t>(link.peer));
 }
 
 void Peers::unshare(Link& link) {

@@ -96,7 +96,7 @@ private:
     struct Link;
     enum class Tag : std::uint8_t { memory = 1, listener, caller, life };
 
-    void watch(int handle, Tag tag, std::uint64_t which = 0);
+    [[nodiscard]] bool watch(int handle, Tag tag, std::uint64_t which = 0);
     void unwatch(int handle);
     Link& link_of(PeerId peer);
     Link* known_link(PeerId peer) const;
@@ -126,12 +126,11 @@ private:
     Listener listener_;
     std::vector<ControlSocket> callers_;  // callers that have not said hello yet
     std::vector<Link*> links_;            // by peer; null: the peer has no link
-    Link* first_ = nullptr;  // of all links; only grows, so that it is complete in a forked child
-    Link* turn_ = nullptr;   // the link whose ring is looked at next
-    std::vector<std::byte> frame_;  // copy of the last packet, out of its sender's reach
-    std::size_t sharing_ = 0;       // links with memory
-    std::size_t udp_left_ = 0;      // datagrams to receive before the rings have their turn
-    Instant udp_at_;                // when to look at the socket again
+    Link* first_ = nullptr;    // of all links; only grows, so that it is complete in a forked child
+    Link* turn_ = nullptr;     // the link whose ring is looked at next
+    std::size_t sharing_ = 0;  // links with memory
+    std::size_t udp_left_ = 0;  // datagrams to receive before the rings have their turn
+    Instant udp_at_;            // when to look at the socket again
     Instant look_at_;
     Instant held_until_ = never;
     Instant listen_again_ = never;

@@ -62,7 +62,14 @@ std::string check_sends(const AmWorldPlan& plan, std::size_t pair, const AmSpend
     // are lost, it lasts longer than a round trip, so it wastes a window.
     const auto stalls = static_cast<double>(
         std::min(spent.peer.turned_away_as(RxVerdict::refused), spent.own.nacks_acted_on));
-    const double most = 2 * (needed * plan.expected_cost(pair) + stalls * window + window);
+    // With selective recovery, a packet that arrived early and for which the receiver had no room
+    // must leave again, and the cable does not cause that. With go-back-N, the pipeline counts it.
+    const double dropped =
+        plan.am.recovery == am::Recovery::selective
+            ? static_cast<double>(spent.peer.turned_away_as(RxVerdict::out_of_sequence))
+            : 0;
+    const double most =
+        2 * (needed * plan.expected_cost(pair) + dropped + stalls * window + window);
     if (static_cast<double>(sends) <= most) return {};
     return exceeds("numbered packets sent", sends, "allowed are", most);
 }

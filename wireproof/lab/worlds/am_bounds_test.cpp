@@ -131,6 +131,28 @@ TEST_F(AmBounds, PacketsSentAreBoundedByPipelineAndFaults) {
     EXPECT_EQ(broken(), "");
 }
 
+// Each early packet that the receiver could not keep must leave again.
+TEST_F(AmBounds, PacketsThatWereNotKeptMayLeaveAgain) {
+    plan.am.recovery = am::Recovery::selective;
+    const double most = 2 * (100 * plan.expected_cost(plan.pair(0, 1)) + 8);
+    spent.there.lost = spent.own.nacks_acted_on = 1'000;
+    hear(spent.peer, RxVerdict::out_of_sequence, 50);
+    const auto allowed = static_cast<std::uint64_t>(most) + 2 * 50;
+    say(spent.own, am::Kind::request, allowed);
+    spent.own.resent = allowed - 100;
+    EXPECT_EQ(broken(), "");
+    say(spent.own, am::Kind::request, allowed + 1);
+    spent.own.resent = allowed - 99;
+    EXPECT_TRUE(breaks("numbered packets sent"));
+    // Go-back-N drops each early packet, and the pipeline counts that.
+    plan.am.recovery = am::Recovery::go_back_n;
+    const auto of_pipeline =
+        static_cast<std::uint64_t>(2 * (100 * plan.expected_cost(plan.pair(0, 1)) + 8));
+    say(spent.own, am::Kind::request, of_pipeline + 1);
+    spent.own.resent = of_pipeline - 99;
+    EXPECT_TRUE(breaks("numbered packets sent"));
+}
+
 TEST_F(AmBounds, AnAnswerAnswersAFrame) {
     say(spent.own, am::Kind::ack, 30);
     say(spent.own, am::Kind::nack, 10);

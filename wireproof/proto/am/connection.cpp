@@ -111,6 +111,12 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
            send_leave(now, out) || send_ack(out);
 }
 
+void Connection::on_no_room(Instant now) {
+    if (ending_.active || handshake_.established()) return;
+    watch_peer(now);
+    if (hello_due_) set_hello_timer(now);
+}
+
 void Connection::acknowledge() {
     for (ReceiveChannel& channel : receive_) {
         if (channel.window.owed() == 0) continue;

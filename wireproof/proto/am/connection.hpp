@@ -15,6 +15,7 @@
 //   4. on_wire_event(now, event)  when the wire says that the peer's process is gone or new.
 //   5. on_deadline(now)           when next_deadline() is reached. Later calls set other deadlines.
 //   6. poll_transmit(now, out)    until it returns false: no frame is to leave. `out` is borrowed.
+//      on_no_room(now)            instead, if the wire has no room for a frame.
 //   7. next_deadline()            says when to call on_deadline() if no frame arrives before.
 //
 // `now` never goes back. A connection has no clock, no thread and no random source: equal calls
@@ -125,6 +126,10 @@ public:
     bool leaving() const { return leave_.begun(); }
 
     bool poll_transmit(Instant now, TxFrame& out);
+    /// The wire has no room, so no frame can leave. If this end waits for a peer with which it has
+    /// no session, the time counts as silence of the peer: a peer that never comes is given up as
+    /// one that never answers (AM-50). A wire without a peer may have no room for ever.
+    void on_no_room(Instant now);
     /// poll_transmit() would return false and change nothing, whatever the time. For a caller that
     /// polls this is usually true, and much cheaper than poll_transmit().
     bool quiet() const;

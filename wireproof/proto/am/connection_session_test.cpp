@@ -102,6 +102,36 @@ TEST(AmConnection, AFrameWithTheCookieCompletesTheHandshake) {
     }
 }
 
+// AM-50: a wire on which the peer never comes has no room for a HELLO.
+TEST(AmConnection, GivesUpAPeerForWhichThereIsNeverRoom) {
+    for (const Config& config : all()) {
+        Pair pair(meeting(config));
+        pair.a.engine.on_no_room(pair.now);
+        EXPECT_EQ(pair.a.engine.next_deadline(), never);  // nobody waits for the peer
+        requests(pair.a, 2);
+        const Instant began = pair.now;
+        while (pair.a.log.empty()) {
+            pair.a.engine.on_no_room(pair.now);
+            ASSERT_NE(pair.a.engine.next_deadline(), never);
+            pair.wait_for_timer();
+        }
+        EXPECT_GE(pair.now - began, config.peer_timeout);
+        EXPECT_EQ(pair.a.take_log(), (Log{"FATE REQ 1(0)", "FATE REQ 1(1)", "ENDED silent"}));
+        pair.a.engine.on_no_room(pair.now);
+        EXPECT_EQ(pair.a.engine.next_deadline(), never);
+        // A new attempt. The HELLO leaves as soon as there is room, and not when the timer expires.
+        requests(pair.a, 1, 5);
+        for (int i = 0; i < 3; ++i) {
+            pair.a.engine.on_no_room(pair.now);
+            pair.wait_for_timer();
+        }
+        pair.a.engine.on_no_room(pair.now);
+        EXPECT_EQ(pair.carry(pair.a), "HELLO 1");
+        pair.settle();
+        EXPECT_EQ(pair.b.take_log(), (Log{"BEGAN", "REQ 1(5)"}));
+    }
+}
+
 // AM-50 before any session.
 TEST(AmConnection, GivesUpAPeerThatNeverAnswersAHello) {
     for (const Config& config : all()) {

@@ -94,6 +94,9 @@ public:
         expect_same(now);
         return left;
     }
+    void on_no_room(Instant now) {
+        both(now, [&](Connection& engine) { engine.on_no_room(now); });
+    }
     Instant next_deadline() const { return fast_.next_deadline(); }
     void fingerprint(Instant now, Fingerprint& sink) const { fast_.fingerprint(now, sink); }
     bool quiet() const { return fast_.quiet(); }

@@ -43,7 +43,7 @@ public:
     bool is_open() const { return socket_.is_open(); }
     void close() { socket_.close(); }
 
-    /// False: the socket is full or the peer has gone.
+    /// False: the socket is full or the peer has gone; errno has the reason.
     bool send(ConstBytes message, int descriptor = -1) const;
     Received receive(Message& message) const;
 
@@ -95,7 +95,7 @@ private:
     pid_t owner_ = 0;
 };
 
-/// Nothing: nobody listens there now.
+/// Nothing: errno has the reason. ECONNREFUSED and ENOENT: nobody listens there now.
 std::optional<ControlSocket> connect_to(const MeetingPlace& place);
 
 /// Whether the place's name is short enough.

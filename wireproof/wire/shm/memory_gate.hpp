@@ -45,10 +45,10 @@ private:
     std::size_t side_ = 0;
 };
 
-/// Waits until the peer has set its word back, so that no copy is under way. `peer_ended` waits for
-/// a millisecond, and returns true earlier if the peer has ended: a peer that died in the middle of
-/// a copy leaves its word set. A peer that was stopped in the middle of one is waited for no longer
-/// than this many milliseconds.
+/// For a process that ends, and so cannot look again later. Waits until the peer has set its word
+/// back, so that no copy is under way. `peer_ended` waits for a millisecond, and returns true
+/// earlier if the peer has ended: a peer that died in the middle of a copy leaves its word set. A
+/// peer that was stopped in the middle of one is waited for no longer than this many milliseconds.
 inline constexpr int copy_waits_max = 1000;
 template <class Word, class PeerEnded>
 void wait_for_copy(const Word& copying, PeerEnded&& peer_ended) {

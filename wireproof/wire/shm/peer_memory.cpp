@@ -9,8 +9,6 @@
 namespace wireproof {
 namespace {
 
-constexpr std::size_t regions_max = 65'536;
-constexpr std::size_t allocations_max = 1024;
 constexpr std::size_t kernel_copy_max = std::size_t{1} << 30;  // bytes; the kernel stops at 2^31
 
 iovec remote(std::uint64_t address, std::size_t size) {
@@ -24,23 +22,43 @@ iovec remote(std::uint64_t address, std::size_t size) {
 
 }  // namespace
 
-bool PeerMemory::add_allocation(const MemoryNote& note, Descriptor memory) {
+PeerMemory::Limits PeerMemory::Limits::of_each(std::size_t peers) {
+    constexpr std::size_t mappings_of_all = 16'384;
+    constexpr std::uint64_t bytes_of_all = Limits().bytes;
+    peers = std::max<std::size_t>(peers, 1);
+    return {.mappings = std::clamp<std::size_t>(mappings_of_all / peers, 1, allocations_max),
+            .bytes = bytes_of_all / peers};
+}
+
+bool PeerMemory::add_allocation(const MemoryNote& note, const Descriptor& memory) {
     const bool fits = note.allocation != ShareNote::no_allocation && note.bytes > 0 &&
                       allocations_.size() < allocations_max;
     if (!fits || !check_sealed_memory(memory, note.bytes)) return false;
-    return allocations_
-        .try_emplace(note.allocation, Allocation{.memory = std::move(memory),
-                                                 .bytes = note.bytes,
-                                                 .writable = note.writable,
-                                                 .mapping = {}})
-        .second;
+    const auto [place, fresh] =
+        allocations_.try_emplace(note.allocation, Allocation{note.writable, {}});
+    if (!fresh) return false;
+    const bool within =
+        mapped_allocations_ < limits_.mappings && note.bytes <= limits_.bytes - mapped_bytes_;
+    if (!within) return true;
+    auto mapping = Mapping::of(memory, note.bytes, note.writable);
+    if (!mapping) return true;
+    place->second.mapping = std::move(*mapping);
+    ++mapped_allocations_;
+    mapped_bytes_ += note.bytes;
+    return true;
 }
 
 bool PeerMemory::remove_allocation(std::uint32_t number) {
     const bool in_use = std::any_of(regions_.begin(), regions_.end(), [number](const auto& region) {
         return region.second.allocation == number;
     });
-    if (in_use || allocations_.erase(number) == 0) return false;
+    const auto found = allocations_.find(number);
+    if (in_use || found == allocations_.end()) return false;
+    if (found->second.mapping.is_open()) {
+        --mapped_allocations_;
+        mapped_bytes_ -= found->second.mapping.bytes().size();
+    }
+    allocations_.erase(found);
     written_ = {};
     return true;
 }
@@ -65,17 +83,13 @@ std::byte* PeerMemory::mapped(const Place& place, bool writable) {
     const ShareNote& region = *place.region;
     const auto found = allocations_.find(region.allocation);
     if (found == allocations_.end()) return nullptr;
-    Allocation& allocation = found->second;
+    const Allocation& allocation = found->second;
     if (writable && !allocation.writable) return nullptr;
-    if (region.offset > allocation.bytes || region.bytes > allocation.bytes - region.offset) {
+    const Bytes whole = allocation.mapping.bytes();
+    if (region.offset > whole.size() || region.bytes > whole.size() - region.offset) {
         return nullptr;
     }
-    if (!allocation.mapping.is_open()) {
-        auto mapping = Mapping::of(allocation.memory, allocation.bytes, allocation.writable);
-        if (!mapping) return nullptr;
-        allocation.mapping = std::move(*mapping);
-    }
-    return allocation.mapping.bytes().data() + region.offset + place.offset;
+    return whole.data() + region.offset + place.offset;
 }
 
 // The range ends where the next region begins, and at the last address, because find() would not

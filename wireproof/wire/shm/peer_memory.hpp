@@ -26,14 +26,31 @@ public:
         std::uint64_t nonce_address = 0;
     };
 
+    /// How much this process maps of one peer. What is beyond it, the kernel copies, or frames
+    /// carry it.
+    struct Limits {
+        std::size_t mappings = allocations_max;
+        std::uint64_t bytes = std::uint64_t{1} << 45;
+
+        /// The same for each of `peers`: one peer cannot take the share of another. The kernel
+        /// permits a process 65,530 mappings and 2^47 bytes of addresses.
+        static Limits of_each(std::size_t peers);
+    };
+    static constexpr std::size_t regions_max = 65'536;
+    static constexpr std::size_t allocations_max = 1024;
+
     PeerMemory() = default;
     /// While the gate is closed, the kernel copies nothing. Mapped memory stays valid without it.
-    explicit PeerMemory(Process process, MemoryGate gate = {}) : process_(process), gate_(gate) {}
+    explicit PeerMemory(Process process, MemoryGate gate = {})
+        : PeerMemory(process, gate, Limits()) {}
+    PeerMemory(Process process, MemoryGate gate, Limits limits)
+        : process_(process), gate_(gate), limits_(limits) {}
 
     pid_t pid() const { return process_.pid; }
 
-    /// False: too much for one peer, or the memory is not as the note says.
-    bool add_allocation(const MemoryNote& note, Descriptor memory);
+    /// Maps the memory and keeps no descriptor: those of a process are few. False: too many for one
+    /// peer, or the memory is not as the note says.
+    bool add_allocation(const MemoryNote& note, const Descriptor& memory);
     bool has_allocation(std::uint32_t number) const { return allocations_.contains(number); }
     /// False: there is no such number, or a region is in the allocation.
     bool remove_allocation(std::uint32_t number);
@@ -62,10 +79,8 @@ public:
 
 private:
     struct Allocation {
-        Descriptor memory;
-        std::size_t bytes = 0;
         bool writable = false;
-        Mapping mapping;  // made at the first copy
+        Mapping mapping;  // not open: beyond the limits, or the kernel refused
     };
     struct Place {
         ShareNote* region = nullptr;
@@ -96,6 +111,9 @@ private:
 
     Process process_;
     MemoryGate gate_;
+    Limits limits_;
+    std::size_t mapped_allocations_ = 0;
+    std::uint64_t mapped_bytes_ = 0;
     Way kernel_ = Way::untried;
     Target written_;                              // of the last write, if still valid
     std::map<std::uint64_t, ShareNote> regions_;  // by the user's address

@@ -2,6 +2,7 @@
 #include "wireproof/wire/shm/sealed_memory.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -28,6 +29,28 @@ int make_memory(const char* name) {
     constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     const int handle = ::memfd_create(name, flags | MFD_NOEXEC_SEAL);
     return handle >= 0 || errno != EINVAL ? handle : ::memfd_create(name, flags);
+}
+
+/// Returns 0, or the error of the system. A limit on the size of files (RLIMIT_FSIZE) holds for
+/// this memory, too. The kernel then also sends SIGXFSZ, which would end the process; it is taken
+/// back.
+int allocate_pages(const Descriptor& memory, std::size_t size) {
+    sigset_t too_large{};
+    sigset_t before{};
+    sigset_t pending{};
+    ::sigemptyset(&too_large);
+    ::sigaddset(&too_large, SIGXFSZ);
+    ::sigpending(&pending);
+    ::pthread_sigmask(SIG_BLOCK, &too_large, &before);
+    // fallocate instead of ftruncate: it allocates the pages.
+    const bool made = ::fallocate(memory.handle(), 0, 0, static_cast<off_t>(size)) == 0;
+    const int error = made ? 0 : errno;
+    constexpr timespec at_once{};
+    if (error == EFBIG && ::sigismember(&pending, SIGXFSZ) == 0) {
+        ::sigtimedwait(&too_large, nullptr, &at_once);
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return error;
 }
 
 Expected<Bytes> map(void* at, std::size_t size, int protection, int flags, int handle, off_t from) {
@@ -82,9 +105,8 @@ Expected<Descriptor> make_sealed_memory(const char* name, std::size_t size) {
     const std::string what = "cannot make " + std::to_string(size) + " bytes of shared memory";
     Descriptor memory(make_memory(name));
     if (!memory.is_open()) return memory_failed(what);
-    // fallocate instead of ftruncate: it allocates the pages.
-    if (::fallocate(memory.handle(), 0, 0, static_cast<off_t>(size)) != 0)
-        return memory_failed(what);
+    errno = allocate_pages(memory, size);
+    if (errno != 0) return memory_failed(what);
     if (::fcntl(memory.handle(), F_ADD_SEALS, size_seals) != 0) return memory_failed(what);
     return memory;
 }

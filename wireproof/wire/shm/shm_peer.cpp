@@ -6,6 +6,7 @@ namespace wireproof {
 
 void ShmLane::owe(const ShareNote& note) {
     owed_.push_back(note);
+    if (note.kind == ShareNote::Kind::withdrawn) ++answers_owed_;
     if (!listed_) list();
 }
 
@@ -16,6 +17,7 @@ void ShmLane::send_notes() {
         if (room.empty()) return;
         owed_.front().encode(room.first<ShareNote::size>());
         out_.commit(ShareNote::size, RingWord::control);
+        if (owed_.front().kind == ShareNote::Kind::withdrawn) --answers_owed_;
         owed_.pop_front();
         claimed_ = false;  // the notes took that room
     }
@@ -49,6 +51,7 @@ void ShmLane::begin(RingProducer out, std::atomic_ref<std::uint32_t> asleep,
     out_ = out;
     claimed_ = false;
     owed_.clear();
+    answers_owed_ = 0;
     asleep_.emplace(asleep);
     bell_ = bell;
     light_ = light;
@@ -59,6 +62,7 @@ void ShmLane::end() {
     out_ = RingProducer();
     claimed_ = false;
     owed_.clear();
+    answers_owed_ = 0;
     connected_ = false;
     starved_ = false;
 }
@@ -67,6 +71,16 @@ void ShmPeer::close_memory() const {
     if (state != State::living || owner != ::getpid()) return;
     segment.closed(side).store(1, std::memory_order_relaxed);
     full_barrier();
+}
+
+bool ShmPeer::copies() const {
+    return told_memory && may_touch() &&
+           segment.copying(1 - side).load(std::memory_order_acquire) != 0 && !socket.ends_within(0);
+}
+
+ShmPeer::~ShmPeer() {
+    close_memory();
+    if (!told_memory || !may_touch() || ::getpid() != owner) return;
     wait_for_copy(segment.copying(1 - side), [this] { return socket.ends_within(1); });
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -98,6 +99,8 @@ public:
     void fetch_room() { out_.fetch_room(); }
     /// The peer has broken the ring: nothing in it can be trusted any more.
     bool broken() const { return out_.broken(); }
+    /// Answers to the peer's "withdraw" notes that wait for room in its ring.
+    std::size_t answers_owed() const { return answers_owed_; }
 
 private:
     friend class ShmWire;
@@ -148,6 +151,7 @@ private:
     std::optional<std::atomic_ref<std::uint32_t>> asleep_;  // the peer's flag
     const ControlSocket* bell_ = nullptr;
     std::deque<ShareNote> owed_;  // must leave before any further frame
+    std::size_t answers_owed_ = 0;
 };
 
 static_assert(PromptLane<ShmLane> && SingleLane<ShmLane>);
@@ -165,7 +169,9 @@ struct ShmPeer {
         absent,
         greeting,  // we called and wait for the answer
         living,
-        ending,  // it is gone, but its last frames are in the ring
+        // It is gone, but its last frames are in the ring; or it was given up while it copied, and
+        // the socket is open until the copy is over.
+        ending,
     };
 
     /// A later life of the peer. It waits until the frames of this life have been received.
@@ -177,11 +183,22 @@ struct ShmPeer {
     };
 
     ShmPeer() = default;
-    ~ShmPeer() { close_memory(); }
+    /// Waits for a copy under way, at most a second: then the peer has stopped in the middle of
+    /// one.
+    ~ShmPeer();
 
-    /// Ends the peer's direct access to the memory of this process, until its next life. Waits for
-    /// a copy under way, at most a second: then the peer has stopped in the middle of one.
+    /// Ends the peer's direct access to the memory of this process, until its next life. A copy
+    /// that is under way goes on.
     void close_memory() const;
+    /// A copy of the peer into or out of the memory of this process is under way, as far as this
+    /// process can tell. The word may be left by a process that died, so the socket is asked, too.
+    /// A peer that was told of no memory has nothing to copy, whatever its word says.
+    bool copies() const;
+    /// The peer may touch memory of this process that it was told of: it lives, or one of its last
+    /// copies is under way.
+    bool may_touch() const {
+        return state == State::living || (state == State::ending && socket.is_open());
+    }
 
     /// The peer lives and has no frame for this node.
     bool rests() const { return !in.has_frame() && lives_in_order(); }
@@ -200,13 +217,17 @@ struct ShmPeer {
     ControlSocket socket;
     std::optional<Successor> successor;
     std::uint64_t frames_left = 0;  // of an ending peer: at most what a ring holds
+    Instant copies_until{};         // an ending peer is waited for no longer
+    std::string trouble;            // why the last attempt to meet failed; empty: nobody was there
 
     bool we_call = false;  // the greater number calls
     Instant call_at{};
     Duration call_interval{};  // until the next call
+    static constexpr Duration first_call_interval = Duration::milliseconds(1);
 
     PeerMemory memory;
     std::map<std::uint64_t, SharedRegion> ours;  // by the user's address
+    bool told_memory = false;                    // of some of it, in this life
     std::set<std::uint32_t> told_allocations;
 };
 

@@ -7,13 +7,19 @@
 namespace wireproof {
 namespace {
 
-constexpr Duration between_looks = Duration::milliseconds(1);
-constexpr std::size_t turn_frames = 32;  // of one peer, before the wire looks at the others
+constexpr std::size_t turn_frames = 32;    // of one peer, before the wire looks at the others
+constexpr std::size_t notes_at_once = 64;  // of one peer, in one receive()
 
 }  // namespace
 
 bool ShmWire::connected(PeerId peer) const {
     return peer_of(peer).state == ShmPeer::State::living;
+}
+
+PeerTrouble ShmWire::trouble(PeerId peer) const {
+    const ShmPeer& of = peer_of(peer);
+    if (of.state == ShmPeer::State::living) return {};
+    return {.cause = of.trouble.empty() ? accept_trouble_ : of.trouble};
 }
 
 std::optional<RxFrame> ShmWire::receive_any(Instant now) {
@@ -71,20 +77,21 @@ void ShmWire::next_turn() {
 
 [[gnu::noinline]] std::optional<ConstBytes> ShmWire::take_unusual(
     ShmPeer& peer, std::optional<RingConsumer::Frame> frame) {
-    for (; frame; frame = peer.in.next()) {
+    for (std::size_t notes = 0; frame; frame = peer.in.next()) {
         if (peer.in.gave_back()) peer.lane.wake(ShmLane::room_wakes);
         if (peer.state == ShmPeer::State::ending && peer.frames_left-- == 0) break;
         if (!frame->control) return frame->bytes;
-        if (!take_note(peer, frame->bytes)) {
+        if (!take_note(peer, copied(frame->bytes))) {
             condemn(peer);
             return std::nullopt;
         }
+        if (++notes == notes_at_once) return std::nullopt;  // the others follow in the next call
     }
     if (peer.in.gave_back()) peer.lane.wake(ShmLane::room_wakes);
     if (peer.in.broken() || peer.lane.broken()) {
         condemn(peer);
-    } else if (peer.state == ShmPeer::State::ending) {
-        finish(peer);
+    } else {
+        finish_if_over(peer);
     }
     return std::nullopt;
 }
@@ -114,9 +121,9 @@ std::optional<std::pair<PeerId, WireEvent>> ShmWire::next_event() {
 
 bool ShmWire::something_came() {
     if (!events_.empty()) return true;
-    return std::any_of(receiving_.begin(), receiving_.end(), [](ShmPeer* peer) {
-        return peer->in.has_frame() || peer->state == ShmPeer::State::ending ||
-               peer->lane.room_came();
+    return std::any_of(receiving_.begin(), receiving_.end(), [this](ShmPeer* peer) {
+        if (peer->state == ShmPeer::State::ending && !still_copies(*peer)) return true;
+        return peer->in.has_frame() || peer->lane.room_came();
     });
 }
 

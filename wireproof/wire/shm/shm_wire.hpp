@@ -7,12 +7,19 @@
 // passes descriptors; when it ends, the peer has died. A frame needs no call of the kernel, except
 // a doorbell for a sleeper. receive() looks at the sockets when a millisecond of `now` has passed.
 //
-// No call blocks, with one exception: the destructor, and a receive() that gives up a living peer,
-// wait for a copy of that peer into or out of the memory of this process (ShmPeer::close_memory).
+// No call blocks, with one exception: the destructor waits for a copy of a peer into or out of the
+// memory of this process. A receive() does not wait: it reports peer_gone when the copy is over.
+//
+// Each call does a bounded amount of work, whatever peers write: README.md has the bounds.
+//
+// A peer can write to its ring at any time. So each frame is copied once, and callers read only the
+// copy.
 //
 // Only one thread may use a wire. A forked child must not use its parent's wire: see adopt.
 #pragma once
 
+#include <atomic>
+#include <cstring>
 #include <list>
 #include <memory>
 #include <optional>
@@ -21,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "wireproof/core/peer_trouble.hpp"
 #include "wireproof/wire/shm/shm_peer.hpp"
 
 namespace wireproof {
@@ -46,6 +54,8 @@ public:
         /// peers once private memory is shared. A process can name only one other. So with several
         /// peers it must permit all processes of this user, as on a machine without Yama.
         bool open_private_memory = true;
+        /// False: the caller never reaches memory of peers, so the wire maps none.
+        bool maps_peers = true;
         /// For a node that sleeps often and briefly. It makes no system call before it sleeps; in
         /// return, each producer executes a fence each time that it publishes.
         bool sleeps_often = false;
@@ -63,6 +73,9 @@ public:
 
     const ShmCounters& counters() const { return lanes_->counters; }
     bool connected(PeerId peer) const;
+    /// Why this node and the peer have not met: the error of the system in the last attempt. No
+    /// cause: the peer is there, or nobody has come.
+    PeerTrouble trouble(PeerId peer) const;
     std::size_t nodes() const { return config_.nodes; }
     std::size_t frame_max() const { return config_.frame_max; }
 
@@ -107,8 +120,12 @@ public:
     }
     /// The last received frame is such a single frame.
     bool is_alone() const { return taken_max_ == 1; }
-    /// When the wire calls an absent peer again, or accepts callers again.
-    Instant next_deadline() const { return std::min(next_call_, accept_at_); }
+    /// When the wire calls an absent peer again, accepts callers again, or looks whether the copy
+    /// of a lost peer is over.
+    Instant next_deadline() const {
+        const Instant next = std::min(next_call_, accept_at_);
+        return copying_ == 0 ? next : std::min(next, now_ + between_looks);
+    }
 
     /// For a forked child: closes the parent's sockets, so that peers notice when the parent dies,
     /// and leaves the parent's rings. Sends nothing to any peer. Allocated memory stays where it
@@ -160,6 +177,8 @@ public:
     bool maps_memory(PeerId peer, std::uint64_t address, std::size_t size);
 
 private:
+    static constexpr Duration between_looks = Duration::milliseconds(1);
+
     struct OwnAllocation {
         Descriptor memory;
         Descriptor read_only;
@@ -196,12 +215,19 @@ private:
     static bool is_usual(const ShmPeer& peer, const RingConsumer::Frame& frame) {
         return peer.state == ShmPeer::State::living && !peer.in.gives_back() && !frame.control;
     }
-    [[gnu::always_inline]] RxFrame handed_over(ShmPeer& peer, ConstBytes bytes) {
+    /// Copies a frame out of its sender's reach. The copy is valid until the next call.
+    [[gnu::always_inline]] ConstBytes copied(ConstBytes in_ring) {
+        std::memcpy(frame_.data(), in_ring.data(), in_ring.size());
+        // The compiler must not read the ring again in place of the copy.
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        return {frame_.data(), in_ring.size()};
+    }
+    [[gnu::always_inline]] RxFrame handed_over(ShmPeer& peer, ConstBytes in_ring) {
         ++taken_in_turn_;
         ++taken_;
         ++lanes_->counters.frames_received;
-        lanes_->counters.bytes_received += bytes.size();
-        return RxFrame{bytes, static_cast<PeerId>(peer.number), Integrity::intact};
+        lanes_->counters.bytes_received += in_ring.size();
+        return RxFrame{copied(in_ring), static_cast<PeerId>(peer.number), Integrity::intact};
     }
     std::optional<ConstBytes> take_unusual(ShmPeer& peer, std::optional<RingConsumer::Frame> frame);
     bool take_note(ShmPeer& peer, ConstBytes bytes);
@@ -210,13 +236,13 @@ private:
     bool was_rung() const;
     void set_asleep(bool asleep);
 
-    // Meeting: shm_wire_meet.cpp.
+    // Meeting: shm_wire_meet.cpp. Lives of peers: shm_wire_lives.cpp.
     static bool is_member(const Config& config, std::size_t node) {
         return config.members.empty() || config.members[node];
     }
     void look();
     void look_at(std::uint64_t tag);
-    void watch(int handle, std::uint64_t tag);
+    [[nodiscard]] bool watch(int handle, std::uint64_t tag);
     void unwatch(const ControlSocket& socket);
     void unwatch(int handle);
     void accept_callers();
@@ -224,6 +250,7 @@ private:
     bool matches(const Greeting& greeting) const;
     Greeting greeting(ShmMessage kind) const;
     void accept_again(Instant now);
+    void accept_later(const char* what);
     void call_the_absent(Instant now);
     void call_later(ShmPeer& peer);
     bool call(ShmPeer& peer);
@@ -232,9 +259,14 @@ private:
     bool hear_message(ShmPeer& peer, ControlSocket::Message& message);
     void welcome(ShmPeer& peer);
     void begin_life(ShmPeer& peer, const Greeting& theirs, pid_t pid);
+    static void forget_withdrawn(ShmPeer& peer);
     void lose(ShmPeer& peer);
     void condemn(ShmPeer& peer);
+    void finish_if_over(ShmPeer& peer);
     void finish(ShmPeer& peer);
+    bool still_copies(const ShmPeer& peer) const {
+        return peer.state == ShmPeer::State::ending && now_ < peer.copies_until && peer.copies();
+    }
     void list_receiving();
 
     // Memory: shm_wire_memory.cpp.
@@ -247,6 +279,7 @@ private:
     bool meeting_ = true;  // an adopted wire calls nobody
     std::unique_ptr<ShmLanes> lanes_;
     std::unique_ptr<Nonce> nonce_;
+    std::vector<std::byte> frame_;     // copy of the last frame
     std::vector<ShmPeer> peers_;       // by number; one place is this node's own
     std::vector<std::size_t> called_;  // the members that this node calls
     std::size_t members_ = 0;          // this node included
@@ -263,7 +296,9 @@ private:
     Instant looked_at_by_{};  // what look_at_ was before a sleep
     Instant now_{};
     Instant next_call_ = never;
-    Instant accept_at_ = never;  // the process had no free descriptor for a caller
+    Instant accept_at_ = never;   // the process had no free descriptor for a caller
+    std::string accept_trouble_;  // the error of the system then
+    std::size_t copying_ = 0;     // lost peers that the wire waits for, because they copied
     std::list<std::pair<PeerId, WireEvent>> events_;
 
     Descriptor watch_;  // epoll

@@ -1,4 +1,4 @@
-// How nodes find, greet and lose each other.
+// How nodes find and greet each other.
 //
 //      j (greater number)                           i
 //      connect, make the segment  ── hello + fd ──►  checked: of this job, shape and user?
@@ -19,10 +19,13 @@ namespace {
 
 constexpr std::size_t nodes_max = 65'536;
 constexpr std::size_t callers_max = 64;
-constexpr Duration first_call_interval = Duration::milliseconds(1);
 constexpr Duration longest_call_interval = Duration::milliseconds(64);
 // While this process has no free descriptor, a caller that waits would keep watch_ readable.
 constexpr Duration accept_pause = Duration::milliseconds(10);
+// Of one peer or listener in one look. What is left keeps watch_ readable.
+constexpr std::size_t callers_at_once = 64;
+constexpr std::size_t messages_at_once = 16;
+constexpr const char* cannot_watch = "cannot watch a socket";
 
 // The data of an epoll event: a peer's number, a caller's descriptor, or the listener.
 constexpr std::uint64_t caller_tag = std::uint64_t{1} << 32;
@@ -71,6 +74,10 @@ bool send_greeting(const ControlSocket& socket, const Greeting& greeting, int de
     return socket.send(message, descriptor);
 }
 
+std::string with_errno(const std::string& what) {
+    return what + ": " + std::generic_category().message(errno);
+}
+
 }  // namespace
 
 ShmWire::ShmWire(const Config& config)
@@ -78,6 +85,7 @@ ShmWire::ShmWire(const Config& config)
       barrier_(!config.sleeps_often && join_barrier()),
       lanes_(std::make_unique<ShmLanes>()),
       nonce_(std::make_unique<Nonce>(Nonce{random_nonce()})),
+      frame_(config.frame_max),
       peers_(config.nodes) {
     callers_.reserve(callers_max);  // it never moves, so a fork in another thread finds it whole
     for (std::size_t i = 0; i < peers_.size(); ++i) {
@@ -87,7 +95,7 @@ ShmWire::ShmWire(const Config& config)
         peer.we_call = i < config.node && is_member(config, i);
         if (peer.we_call) called_.push_back(i);
         if (is_member(config, i)) ++members_;
-        peer.call_interval = first_call_interval;
+        peer.call_interval = ShmPeer::first_call_interval;
         peer.lane.lanes_ = lanes_.get();
         peer.lane.capabilities_ = {
             .frame_max = config.frame_max, .carries_intact = true, .carries_all = true};
@@ -99,8 +107,7 @@ Expected<ShmWire> ShmWire::make(const Config& config) {
     ShmWire wire(config);
     wire.watch_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
     if (!wire.watch_.is_open()) {
-        return unexpected("shm wire: cannot make an epoll descriptor: " +
-                          std::generic_category().message(errno));
+        return unexpected(with_errno("shm wire: cannot make an epoll descriptor"));
     }
     return wire;
 }
@@ -115,7 +122,9 @@ Expected<ShmWire> ShmWire::open(const Config& config) {
     auto listener = Listener::open({config.name, config.node});
     if (!listener) return tl::unexpected(listener.error());
     wire->listener_ = std::move(*listener);
-    wire->watch(wire->listener_.handle(), listener_tag);
+    if (!wire->watch(wire->listener_.handle(), listener_tag)) {
+        return unexpected(with_errno(std::string("shm wire: ") + cannot_watch));
+    }
     wire->call_the_absent(Instant());
     return wire;
 }
@@ -129,10 +138,13 @@ Expected<ShmWire> ShmWire::adopt(const Config& config, ControlSocket socket) {
     ShmPeer& peer = wire->peers_[1 - config.node];
     if (peer.we_call) {
         if (!wire->greet(peer, std::move(socket))) {
-            return unexpected("shm wire: cannot greet over the adopted socket");
+            return unexpected("shm wire: cannot greet over the adopted socket: " + peer.trouble);
         }
     } else {
-        wire->watch(socket.handle(), caller_tag | static_cast<std::uint64_t>(socket.handle()));
+        const auto handle = static_cast<std::uint64_t>(socket.handle());
+        if (!wire->watch(socket.handle(), caller_tag | handle)) {
+            return unexpected(with_errno(std::string("shm wire: ") + cannot_watch));
+        }
         wire->callers_.push_back(std::move(socket));
     }
     return wire;
@@ -172,11 +184,12 @@ void ShmWire::abandon() {
     }
 }
 
-void ShmWire::watch(int handle, std::uint64_t tag) {
+// False: the kernel refuses, because it has no memory or this user watches too many descriptors.
+bool ShmWire::watch(int handle, std::uint64_t tag) {
     epoll_event wanted{};
     wanted.events = EPOLLIN | EPOLLRDHUP;
     wanted.data.u64 = tag;
-    WIREPROOF_CHECK(::epoll_ctl(watch_.handle(), EPOLL_CTL_ADD, handle, &wanted) == 0);
+    return ::epoll_ctl(watch_.handle(), EPOLL_CTL_ADD, handle, &wanted) == 0;
 }
 
 // Closing alone is not enough if a forked child still has the socket.
@@ -208,18 +221,30 @@ void ShmWire::look_at(std::uint64_t tag) {
 
 // A caller that sends no hello can only displace another such caller.
 void ShmWire::accept_callers() {
-    errno = 0;
-    while (auto caller = listener_.accept()) {
+    for (std::size_t i = 0; i < callers_at_once; ++i) {
+        auto caller = listener_.accept();
+        if (!caller) {
+            const bool later = errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+            if (!later) accept_later("cannot accept a caller");
+            return;
+        }
+        const int handle = caller->handle();
+        // The caller sees the end of its socket and calls again.
+        if (!watch(handle, caller_tag | static_cast<std::uint64_t>(handle))) {
+            return accept_later(cannot_watch);
+        }
         if (callers_.size() == callers_max) {
             unwatch(callers_.front());
             callers_.erase(callers_.begin());
             ++lanes_->counters.refused_hellos;
         }
-        const int handle = caller->handle();
-        watch(handle, caller_tag | static_cast<std::uint64_t>(handle));
         callers_.push_back(std::move(*caller));
     }
-    if (errno != EMFILE && errno != ENFILE) return;
+}
+
+/// The system refuses, as errno says.
+void ShmWire::accept_later(const char* what) {
+    accept_trouble_ = with_errno(what);
     unwatch(listener_.handle());
     accept_at_ = now_ + accept_pause;
     look_at_ = std::min(look_at_, accept_at_);
@@ -228,8 +253,12 @@ void ShmWire::accept_callers() {
 void ShmWire::accept_again(Instant now) {
     if (now >= accept_at_) {
         accept_at_ = never;
-        watch(listener_.handle(), listener_tag);
-        accept_callers();
+        if (watch(listener_.handle(), listener_tag)) {
+            accept_trouble_.clear();
+            accept_callers();
+        } else {
+            accept_later(cannot_watch);
+        }
     }
     look_at_ = std::min(look_at_, accept_at_);
 }
@@ -280,15 +309,17 @@ void ShmWire::hear_caller(int handle) {
     // For a path, its permissions say who may connect.
     const bool trusted = MeetingPlace{config_.name}.is_path() || caller.of_this_user();
     if (!known || !trusted) return refuse();
-    auto segment = Segment::adopt(std::move(message.descriptor), config_.lines);
-    if (!segment) return refuse();
-
     ShmPeer& peer = peers_[hello->node];
+    auto segment = Segment::adopt(std::move(message.descriptor), config_.lines);
+    if (!segment) {
+        peer.trouble = segment.error().message;
+        return refuse();
+    }
     peer.successor.emplace(
         ShmPeer::Successor{std::move(caller), *hello, message.sender, std::move(*segment)});
     if (peer.state == ShmPeer::State::absent) {
         welcome(peer);
-    } else {
+    } else if (peer.state != ShmPeer::State::ending) {
         lose(peer);
     }
 }
@@ -296,10 +327,13 @@ void ShmWire::hear_caller(int handle) {
 void ShmWire::welcome(ShmPeer& peer) {
     ShmPeer::Successor next = std::move(*peer.successor);
     peer.successor.reset();
-    if (!send_greeting(next.socket, greeting(ShmMessage::welcome))) return;
+    if (!watch(next.socket.handle(), peer.number)) {
+        peer.trouble = with_errno(cannot_watch);
+        return;
+    }
+    if (!send_greeting(next.socket, greeting(ShmMessage::welcome))) return unwatch(next.socket);
     peer.socket = std::move(next.socket);
     peer.segment = std::move(next.segment);
-    watch(peer.socket.handle(), peer.number);
     begin_life(peer, next.hello, next.pid);
 }
 
@@ -327,33 +361,52 @@ void ShmWire::call_later(ShmPeer& peer) {
 bool ShmWire::call(ShmPeer& peer) {
     const MeetingPlace place{config_.name, peer.number};
     auto socket = connect_to(place);
-    if (!socket || (!place.is_path() && !socket->of_this_user())) return false;
+    if (!socket) {
+        const bool nobody = errno == ECONNREFUSED || errno == ENOENT;
+        peer.trouble = nobody ? std::string() : with_errno("cannot call " + place.to_string());
+        return false;
+    }
+    if (!place.is_path() && !socket->of_this_user()) {
+        peer.trouble = "a process of another user listens at " + place.to_string();
+        return false;
+    }
     return greet(peer, std::move(*socket));
 }
 
 bool ShmWire::greet(ShmPeer& peer, ControlSocket socket) {
     auto segment = Segment::create(config_.lines);
-    if (!segment) return false;
+    if (!segment) {
+        peer.trouble = segment.error().message;
+        return false;
+    }
+    if (!watch(socket.handle(), peer.number)) {
+        peer.trouble = with_errno(cannot_watch);
+        return false;
+    }
     if (!send_greeting(socket, greeting(ShmMessage::hello), segment->memory().handle())) {
+        peer.trouble = with_errno("cannot send a greeting");
+        unwatch(socket);
         return false;
     }
     peer.socket = std::move(socket);
     peer.segment = std::move(*segment);
     peer.state = ShmPeer::State::greeting;
-    watch(peer.socket.handle(), peer.number);
     return true;
 }
 
 // False: the peer sent an invalid message.
 bool ShmWire::hear(ShmPeer& peer) {
     ControlSocket::Message message;
-    while (peer.socket.is_open()) {
+    for (std::size_t i = 0; i < messages_at_once; ++i) {
+        const bool may_speak =
+            peer.state == ShmPeer::State::living || peer.state == ShmPeer::State::greeting;
+        if (!may_speak) break;
         const auto received = peer.socket.receive(message);
         if (received == ControlSocket::Received::nothing) break;
-        if (received == ControlSocket::Received::message) {
-            if (!hear_message(peer, message)) return false;
-        } else {
+        if (received == ControlSocket::Received::ended) {
             lose(peer);
+        } else if (!hear_message(peer, message)) {
+            return false;
         }
     }
     return true;
@@ -373,6 +426,9 @@ bool ShmWire::hear_message(ShmPeer& peer, ControlSocket::Message& message) {
         case ShmMessage::refused:
             if (!greeting) return false;
             ++lanes_->counters.refused_by_peers;
+            peer.trouble =
+                "the node there refuses this one: it is of another job, has other settings, or has "
+                "no memory";
             lose(peer);
             return true;
         case ShmMessage::welcome: {
@@ -386,76 +442,6 @@ bool ShmWire::hear_message(ShmPeer& peer, ControlSocket::Message& message) {
         case ShmMessage::hello: break;
     }
     return false;
-}
-
-void ShmWire::begin_life(ShmPeer& peer, const Greeting& theirs, pid_t pid) {
-    const std::size_t side = peer.side;
-    peer.segment.close_memory();
-    peer.in = RingConsumer(peer.segment.ring_filled_by(1 - side), config_.frame_max);
-    peer.lane.begin(RingProducer(peer.segment.ring_filled_by(side), config_.frame_max),
-                    peer.segment.asleep(1 - side), &peer.socket, barrier_ && theirs.barrier);
-    peer.segment.notice(side).store(notice_, std::memory_order_release);
-    peer.state = ShmPeer::State::living;
-    peer.call_interval = first_call_interval;
-    peer.memory = PeerMemory({pid, theirs.nonce, theirs.nonce_address}, {peer.segment, side});
-    peer.told_allocations.clear();
-    ++lanes_->counters.connections;
-    if (peer.lived) {
-        events_.emplace_back(static_cast<PeerId>(peer.number), WireEvent::new_life);
-        peer.unannounced = true;
-    }
-    peer.lived = true;
-    list_receiving();
-    for (const auto& [address, region] : peer.ours) announce(peer, address, region);
-}
-
-// Frames that are still in the ring are received first. The peer may still live: then it must not
-// reach memory here any more, because unshared() is true from now on.
-void ShmWire::lose(ShmPeer& peer) {
-    peer.close_memory();
-    unwatch(peer.socket);
-    peer.socket.close();
-    peer.lane.end();
-    peer.memory = PeerMemory();  // its pid may soon belong to another process
-    std::erase_if(peer.ours, [](const auto& entry) { return entry.second.withdrawn; });
-    if (peer.state == ShmPeer::State::living) {
-        peer.state = ShmPeer::State::ending;
-        peer.frames_left = config_.lines;
-    } else if (peer.state == ShmPeer::State::greeting) {
-        peer.state = ShmPeer::State::absent;
-        peer.segment = Segment();
-        call_later(peer);
-    }
-}
-
-// The wire trusts nothing of this peer any more, and drops what is still in its ring.
-void ShmWire::condemn(ShmPeer& peer) {
-    ++lanes_->counters.malformed_peers;
-    lose(peer);
-    if (peer.state == ShmPeer::State::ending) finish(peer);
-}
-
-void ShmWire::finish(ShmPeer& peer) {
-    peer.state = ShmPeer::State::absent;
-    peer.in = RingConsumer();
-    peer.former = std::move(peer.segment);
-    peer.segment = Segment();
-    ++lanes_->counters.peers_gone;
-    list_receiving();
-    if (peer.successor) welcome(peer);
-    if (peer.state == ShmPeer::State::absent) {
-        events_.emplace_back(static_cast<PeerId>(peer.number), WireEvent::peer_gone);
-        call_later(peer);
-    }
-}
-
-void ShmWire::list_receiving() {
-    receiving_.clear();
-    for (ShmPeer& peer : peers_) {
-        const bool rings =
-            peer.state == ShmPeer::State::living || peer.state == ShmPeer::State::ending;
-        if (rings && !peer.unannounced) receiving_.push_back(&peer);
-    }
 }
 
 }  // namespace wireproof

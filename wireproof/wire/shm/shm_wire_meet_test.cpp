@@ -48,14 +48,14 @@ TEST(ShmWire, NodesMeetInWhateverOrderTheyCome) {
     }
 }
 
-/// This process may open no further descriptor while the object exists.
+/// This process may open so many further descriptors, and no more, while the object exists.
 class NoDescriptors {
 public:
-    NoDescriptors() {
+    explicit NoDescriptors(int besides = 0) {
         ::getrlimit(RLIMIT_NOFILE, &before_);
         const int free = ::dup(0);
         ::close(free);
-        const rlimit none{static_cast<rlim_t>(free), before_.rlim_max};
+        const rlimit none{static_cast<rlim_t>(free + besides), before_.rlim_max};
         EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
     }
     NoDescriptors(const NoDescriptors&) = delete;
@@ -88,11 +88,42 @@ TEST(ShmWire, ACallerWaitsUntilThereIsADescriptorForIt) {
             while (time.now() < a.next_deadline()) time.pass();
         }
         EXPECT_FALSE(a.connected(one));
+        EXPECT_EQ(a.trouble(one).cause, "cannot accept a caller: Too many open files");
     }
     ASSERT_TRUE(meet(a, one, b, zero, time));
+    EXPECT_EQ(a.trouble(one).cause, "");
     EXPECT_EQ(a.next_deadline(), never);
     ASSERT_TRUE(send(b, zero, "here"));
     EXPECT_EQ(next(a, time.now()), "1:here");
+}
+
+TEST(ShmWire, ACallerSaysWhyItCannotMeetAPeer) {
+    const std::string name = unique_name();
+    Time time;
+    ShmWire caller = open({.name = name, .node = 1});
+    const auto cause_of_calls = [&] {
+        for (int i = 0; i < 50; ++i) EXPECT_EQ(next(caller, time.pass()), "nothing");
+        return caller.trouble(zero).cause;
+    };
+    EXPECT_EQ(cause_of_calls(), "") << "nobody has come";
+    {
+        const NoDescriptors none;
+        EXPECT_EQ(cause_of_calls(), "cannot call @wireproof/" + name + "/0: Too many open files");
+    }
+    EXPECT_EQ(cause_of_calls(), "");
+    ShmWire there = open({.name = name, .job = 7});
+    {
+        const NoDescriptors none(1);  // one is free, for the socket
+        EXPECT_EQ(cause_of_calls(),
+                  "cannot make 1052672 bytes of shared memory: Too many open files");
+    }
+    for (int i = 0; i < 100; ++i) caller.receive(time.pass()), there.receive(time.now());
+    EXPECT_GT(caller.counters().refused_by_peers, 0U);
+    EXPECT_EQ(caller.trouble(zero).cause,
+              "the node there refuses this one: it is of another job, has other settings, or has "
+              "no memory");
+    there = open({.name = unique_name()});
+    EXPECT_EQ(cause_of_calls(), "");
 }
 
 TEST(ShmWire, OnlyMembersMeet) {

@@ -99,6 +99,7 @@ void ShmWire::announce(ShmPeer& peer, std::uint64_t address, const SharedRegion&
         note.offset = static_cast<std::uint64_t>(region.memory.data() - whole.data());
     }
     if (note.allocation == ShareNote::no_allocation) open_to_peers(peer);
+    peer.told_memory = true;
     peer.lane.owe(note);
 }
 
@@ -135,11 +136,12 @@ void ShmWire::unshare(PeerId from, std::uint64_t address) {
     ShmPeer& peer = peer_of(from);
     const auto found = peer.ours.find(address);
     if (found == peer.ours.end() || found->second.withdrawn) return;
-    if (peer.state != ShmPeer::State::living) {
+    if (!peer.may_touch()) {
         peer.ours.erase(found);
         return;
     }
     found->second.withdrawn = true;
+    if (peer.state != ShmPeer::State::living) return;  // until its copy is over
     peer.lane.owe({.kind = ShareNote::Kind::withdraw, .address = address});
 }
 
@@ -161,9 +163,10 @@ bool ShmWire::take_note(ShmPeer& peer, ConstBytes bytes) {
     }
     if (note->kind == ShareNote::Kind::withdraw) {
         peer.memory.remove(note->address);
-        if (peer.state == ShmPeer::State::living) {
-            peer.lane.owe({.kind = ShareNote::Kind::withdrawn, .address = note->address});
-        }
+        if (peer.state != ShmPeer::State::living) return true;
+        // A peer that withdraws what it has shared, and reads the answers, never comes so far.
+        if (peer.lane.answers_owed() == PeerMemory::regions_max) return false;
+        peer.lane.owe({.kind = ShareNote::Kind::withdrawn, .address = note->address});
         return true;
     }
     if (note->kind == ShareNote::Kind::forget) {

@@ -2,6 +2,7 @@
 // may be freed.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/wire/shm/shm_wire.hpp"
+#include "wireproof/wire/shm/shm_test_kit.hpp"
 
 namespace wireproof {
 namespace {
@@ -76,7 +77,8 @@ TEST_F(ShmMemory, ReachesPrivateMemoryThroughTheKernel) {
     std::vector<std::byte> memory(20'000);
     ASSERT_TRUE(a->share(one, address, memory, true, true));
     turn();
-    if (!b->write_memory(zero, address + 10, source)) GTEST_SKIP() << "this kernel refuses";
+    if (shm_test::copies_are_forbidden()) GTEST_SKIP() << shm_test::copies_forbidden;
+    ASSERT_TRUE(b->write_memory(zero, address + 10, source));
     EXPECT_TRUE(same(Bytes(memory).subspan(10, source.size()), source));
     ASSERT_TRUE(b->read_memory(zero, address + 5, destination));
     EXPECT_TRUE(same(destination, Bytes(memory).subspan(5, destination.size())));
@@ -207,7 +209,8 @@ TEST_F(ShmMemory, ARegionThatIsNotThereIsAskedForOnce) {
     ASSERT_TRUE(a->share(one, 0x10000, Bytes(static_cast<std::byte*>(hole), 8192), true, true));
     ASSERT_TRUE(a->share(one, 0x20000, memory, true, true));
     turn();
-    if (!b->write_memory(zero, 0x20000, source)) GTEST_SKIP() << "this kernel refuses";
+    if (shm_test::copies_are_forbidden()) GTEST_SKIP() << shm_test::copies_forbidden;
+    ASSERT_TRUE(b->write_memory(zero, 0x20000, source));
     EXPECT_FALSE(b->write_memory(zero, 0x10000, source));
     EXPECT_FALSE(b->read_memory(zero, 0x10000, destination));
     EXPECT_TRUE(b->read_memory(zero, 0x20000, destination));
@@ -319,6 +322,19 @@ TEST(ShmSealedMemory, WhoMayOnlyReadItCannotMapItToWriteNorOpenItAnew) {
     ASSERT_EQ(::fstat(reader.handle(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0400U);
     EXPECT_TRUE(Mapping::of(memory, 4096, true).has_value());
+}
+
+TEST(ShmSealedMemory, ALimitOnTheSizeOfFilesIsAnErrorAndNotASignal) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit small{4096, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    const auto large = make_sealed_memory("large", 8192);
+    const auto fits = make_sealed_memory("fits", 4096);
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    ASSERT_FALSE(large.has_value());
+    EXPECT_EQ(large.error().message, "cannot make 8192 bytes of shared memory: File too large");
+    EXPECT_TRUE(fits.has_value());
 }
 
 TEST_F(ShmMemory, IsNotFreedWhileAPeerMayReachIt) {

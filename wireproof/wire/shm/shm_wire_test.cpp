@@ -45,6 +45,26 @@ TEST(ShmWire, ALaneShowsWhatItHasBeforeTheFlush) {
     EXPECT_EQ(next(b), "0:third");
 }
 
+// A sender can write to its room in the ring at any time.
+TEST(ShmWire, AReceivedFrameStaysTheSameWhateverItsSenderWrites) {
+    for (const bool alone : {false, true}) {
+        auto [a, b] = pair();
+        EXPECT_EQ(next(b), "nothing");
+        for (const std::size_t size : {1U, 48U, 56U, 57U, 2176U, 2177U, 16'376U}) {
+            const Bytes room = a.lane(one).claim()->add_room(size);
+            std::ranges::fill(room, std::byte{'a'});
+            a.lane(one).commit();
+            a.flush(Instant());
+            if (alone) b.expect_single();
+            const auto frame = b.receive(Instant());
+            ASSERT_TRUE(frame.has_value());
+            std::ranges::fill(room, std::byte{'b'});
+            EXPECT_EQ(text_of(frame->bytes), std::string(size, 'a')) << size;
+            EXPECT_EQ(next(b), "nothing");
+        }
+    }
+}
+
 /// Sends one frame with publish_single. False: it may not leave alone.
 bool send_single(ShmWire& wire, PeerId to, std::string_view text) {
     const Bytes room = wire.lane(to).claim_single();

@@ -47,6 +47,8 @@ protected:
     /// The general path for any packet: completes, writes, signs and counts it.
     void emit(TxFrame& out, Header& header, ConstBytes data);
     bool send_hello(Instant now, TxFrame& out);
+    /// A HELLO leaves, or would leave if there were room.
+    void set_hello_timer(Instant now);
     bool send_unknown(TxFrame& out);
     bool send_numbered(Instant now, Channel channel, TxFrame& out);
     bool send_question(Instant now, Channel channel, TxFrame& out);

@@ -133,12 +133,15 @@ void Sender::emit_keepalive(Channel channel, std::uint16_t count, TxFrame& out) 
     emit(out, header, {});
 }
 
+void Sender::set_hello_timer(Instant now) {
+    if (timers_.running(Timer::hello)) return;
+    timers_.set(Timer::hello, liveness_.next_check(now, hello_interval_));
+}
+
 bool Sender::send_hello(Instant now, TxFrame& out) {
     const Handshake::Hello hello = handshake_.take_hello();
     hello_due_ = false;
-    if (!handshake_.established() && !timers_.running(Timer::hello)) {
-        timers_.set(Timer::hello, liveness_.next_check(now, hello_interval_));
-    }
+    if (!handshake_.established()) set_hello_timer(now);
     std::array<std::byte, HelloBody::size> body{};
     hello.body.encode(body);
     Header header;
