@@ -134,9 +134,10 @@ Expected<PeerId> Device::Inside::peer_at(const Address& address) {
     if (const auto why = there.why_no_peer(); !why.empty()) {
         return unexpected(there.to_string() + " " + std::string(why));
     }
-    const auto next = static_cast<PeerId>(wire.peers());
-    if (const auto set = wire.set_peer(next, address); !set) return tl::unexpected(set.error());
-    return next;
+    const auto next = wire.next_peer();
+    if (!next) return unexpected(there.to_string() + ": there are too many peers");
+    if (const auto set = wire.set_peer(*next, address); !set) return tl::unexpected(set.error());
+    return *next;
 }
 
 std::string Device::Inside::no_answer_of(PeerId peer) const {

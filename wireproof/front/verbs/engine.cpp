@@ -23,6 +23,9 @@ namespace {
 constexpr std::size_t packets_a_turn = 256;  // in each direction
 constexpr std::size_t packets_a_visit = 32;  // to one peer, before the next peer has its turn
 
+// Forgetting hosts takes up to 0.1 ms, and it may free no place.
+constexpr Duration between_forgetting = Duration::milliseconds(2);
+
 std::uint64_t random_seed() {
     std::random_device system;
     return std::uint64_t{system()} << 32 | system();
@@ -39,7 +42,7 @@ Address loopback(std::uint8_t last) {
 Expected<Rocev2Wire> open_wire(const Address& local, std::size_t path_mtu,
                                const Settings& settings) {
     return Rocev2Wire::open({.local = local,
-                             .peers_max = limits::strangers,
+                             .strangers_max = limits::strangers,
                              .frame_max = proto::ib::packet_max(path_mtu),
                              .receive_buffer = settings.receive_buffer,
                              .ecn = ecn_at(local, settings.congestion.used(local.is_loopback()))});
@@ -118,17 +121,58 @@ Expected<void> Engine::tamper(const Settings& settings) {
     return {};
 }
 
-std::optional<PeerId> Engine::peer_at(const Address& address) {
+std::optional<PeerId> Engine::hold(const Address& address) {
     const std::lock_guard guard(lock_);
-    return find_peer(address);
+    const auto peer = find_peer(address);
+    if (peer) ++held_[*peer];
+    return peer;
+}
+
+void Engine::release(PeerId peer) {
+    const std::lock_guard guard(lock_);
+    const auto found = held_.find(peer);
+    if (--found->second == 0) held_.erase(found);
 }
 
 std::optional<PeerId> Engine::find_peer(const Address& address) {
-    const auto peer = peers_.find(address, limits::hosts);
+    auto peer = peers_.find(address, limits::hosts);
+    if (!peer && forget_hosts()) peer = peers_.find(address, limits::hosts);
     if (!peer) return std::nullopt;
-    learn_addresses();
+    learn_address(*peer);
     peers_.call(*peer);
     return peer;
+}
+
+/// Frees the numbers of hosts that nothing uses. Those whose connections ended a short time ago
+/// lose theirs only if no others did: repeated datagrams of theirs may come. Returns false if each
+/// host is in use.
+bool Engine::forget_hosts() {
+    const std::size_t before = peers_.udp().peers();
+    proto::ib::ConnectionManagement& management = connections_.management();
+    PeerSet used;
+    port_.add_used_peers(used);
+    management.add_used_peers(used);
+    peers_.add_used_peers(used);
+    if (faults_) faults_->add_used_peers(used);
+    for (const auto& [peer, times] : held_) used.add(peer);
+    PeerSet recent = used;
+    management.add_ended_peers(recent);
+    forget_all_but(recent);
+    if (peers_.udp().peers() == before) forget_all_but(used);
+    return peers_.udp().peers() < before;
+}
+
+void Engine::forget_all_but(const PeerSet& kept) {
+    PeerSet gone;
+    for (std::size_t number = 0; number < peers_.udp().numbers_used(); ++number) {
+        const auto peer = static_cast<PeerId>(number);
+        if (!peers_.udp().is_peer(peer) || kept.contains(peer)) continue;
+        peers_.forget(peer);
+        port_.forget_peer(peer);
+        if (faults_) faults_->forget(peer);
+        gone.add(peer);
+    }
+    connections_.management().forget_peers(gone);
 }
 
 Address Engine::address_of(PeerId peer) {
@@ -255,13 +299,10 @@ void Engine::forget_all(const void* owner) {
     }
 }
 
-// A host becomes a peer with its first packet. The program sees the host's address in completions
-// of datagrams.
-void Engine::learn_addresses() {
-    for (; named_ < peers_.udp().peers(); ++named_) {
-        const auto next = static_cast<PeerId>(named_);
-        port_.neighbours().set_gid(next, gid_of(peers_.udp().lane(next).address()));
-    }
+// The program sees the host's address in completions of datagrams.
+void Engine::learn_address(PeerId peer) {
+    Rocev2Lane& lane = peers_.udp().lane(peer);
+    if (lane.take_new()) port_.neighbours().set_gid(peer, gid_of(lane.address()));
 }
 
 void Engine::wait_for(std::unique_lock<std::mutex>& guard) {
@@ -276,11 +317,16 @@ void Engine::wait_for(std::unique_lock<std::mutex>& guard) {
 Engine::Moved Engine::turn(Instant now) {
     host::keep_memory_guard(now);
     tell_device(now);
+    // Each packet of this turn may come from a host that is new.
+    if (peers_.udp().strangers() + packets_a_turn > limits::strangers && now >= forget_at_) {
+        forget_at_ = now + between_forgetting;
+        forget_hosts();
+    }
     std::size_t received = 0;
     while (received < packets_a_turn) {
         const auto frame = receive(now);
         if (!frame) break;
-        learn_addresses();
+        learn_address(frame->from);
         port_.on_frame(now, *frame);
         ++received;
     }

@@ -105,6 +105,11 @@ bool FaultDraws::in_burst(const FaultChances& chances, const Identity& packet) c
     return false;
 }
 
+void FaultDraws::forget(PeerId peer) {
+    std::erase_if(flows_,
+                  [peer](const auto& flow) { return std::get<PeerId>(flow.first) == peer; });
+}
+
 PacketFate FaultDraws::decide(const PassingPacket& packet) {
     PacketFate decided;
     const auto decoded = proto::ib::Packet::decode({.bytes = packet.bytes});

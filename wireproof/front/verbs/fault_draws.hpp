@@ -44,6 +44,8 @@ public:
     FaultDraws(const FaultScript& script, std::uint64_t seed);
 
     PacketFate decide(const PassingPacket& packet);
+    /// The next packet of a peer with this number comes from another host.
+    void forget(PeerId peer);
 
 private:
     /// What the packets of a flow have in common: queue pair, peer, the peer's queue pair, way, and

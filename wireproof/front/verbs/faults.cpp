@@ -196,6 +196,20 @@ std::optional<RxFrame> Faults::receive(Instant now, const proto::ib::Port& port,
                    .marked = lent_.marked};
 }
 
+void Faults::add_used_peers(PeerSet& to) const {
+    for (const Road* const road : {&sent_, &received_}) {
+        for (const auto& [peer, held] : road->held) {
+            if (!held.empty()) to.add(peer);
+        }
+        for (const Kept& kept : road->due) to.add(kept.peer);
+    }
+}
+
+void Faults::forget(PeerId peer) {
+    for (Road* const road : {&sent_, &received_}) road->held.erase(peer);
+    draws_.forget(peer);
+}
+
 bool Faults::is_down(Instant now) const {
     return std::any_of(downs_.begin(), downs_.end(),
                        [now](const Down& down) { return is_at(down, now); });

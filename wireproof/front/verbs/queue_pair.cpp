@@ -153,20 +153,22 @@ int modify_queue_pair(QueuePair& pair, const ibv_qp_attr& attributes, int mask) 
     auto change = change_of(attributes, mask);
     if (!change) return EINVAL;
     Engine& engine = *context.engine;
+    std::optional<Address> address;
     if ((mask & IBV_QP_AV) != 0) {
-        const auto address = address_of(attributes.ah_attr, engine.subnet());
-        const auto peer = address ? engine.peer_at(*address) : std::nullopt;
-        if (!peer) return EINVAL;
-        change->address = *peer;
+        address = address_of(attributes.ah_attr, engine.subnet());
+        if (!address) return EINVAL;
         change->congestion = engine.congestion_to(*address);
     }
     if (change->state == proto::ib::QueuePairState::reset ||
         change->state == proto::ib::QueuePairState::error) {
         engine.release_acks(shown.qp_num);
     }
-    const proto::ib::ModifyStatus status =
-        engine.posting([&](proto::ib::Port& port) { return port.modify(shown.qp_num, *change); });
-    if (status != proto::ib::ModifyStatus::done) return EINVAL;
+    const bool done = engine.posting([&](proto::ib::Port& port) {
+        if (address) change->address = engine.find_peer(*address);
+        if (address && !change->address) return false;
+        return port.modify(shown.qp_num, *change) == proto::ib::ModifyStatus::done;
+    });
+    if (!done) return EINVAL;
     if ((mask & IBV_QP_AV) != 0) pair.address = attributes.ah_attr;
     if (change->state) {
         shown.state = attributes.qp_state;

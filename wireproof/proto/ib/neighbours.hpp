@@ -25,6 +25,13 @@ public:
         return found == gids_.end() ? nullptr : &found->second;
     }
 
+    /// The number of this peer belongs to no host any more.
+    void forget(PeerId peer) {
+        gids_.erase(peer);
+        alive_.erase(peer);
+        acks_unasked_.erase(peer);
+    }
+
     /// The process of the peer is known to be alive, though it may be stopped. A timeout then uses
     /// up no retry.
     void set_alive(PeerId peer, bool alive) { put(peer, alive, alive_); }

@@ -92,6 +92,9 @@ public:
         found->second.waiting.clear();
     }
 
+    /// No queue pair has this peer, and its number may become that of another host.
+    void forget(PeerId peer) { flows_.erase(peer); }
+
     void fingerprint(Fingerprint& sink) const;
 
 private:
