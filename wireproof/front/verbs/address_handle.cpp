@@ -84,10 +84,12 @@ ibv_ah* ibv_create_ah_from_wc(ibv_pd* domain, ibv_wc* completion, ibv_grh* heade
 }
 
 int ibv_destroy_ah(ibv_ah* handle) {
-    verbs::AddressHandle& own = verbs::AddressHandle::of(handle);
-    const verbs::Context& context = verbs::Context::of(handle->context);
-    if (!context.is_dead()) context.engine->release(own.peer);
-    --verbs::ProtectionDomain::of(handle->pd).users;
-    delete &own;
-    return 0;
+    return verbs::called([handle] {
+        verbs::AddressHandle& own = verbs::AddressHandle::of(handle);
+        const verbs::Context& context = verbs::Context::of(handle->context);
+        if (!context.is_dead()) context.engine->release(own.peer);
+        --verbs::ProtectionDomain::of(handle->pd).users;
+        delete &own;
+        return 0;
+    });
 }

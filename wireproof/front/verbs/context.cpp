@@ -143,17 +143,20 @@ ibv_context* ibv_open_device(ibv_device* device) {
 }
 
 int ibv_close_device(ibv_context* shown) {
-    Context* const context = &Context::of(shown);
-    // The engine of a dead device is leaked on purpose: its thread and its lock are the parent's.
-    if (context->is_dead()) {
-        new std::shared_ptr(context->engine);
-    } else {
-        context->engine->release_all_acks();
-        context->engine->forget_all(context);
-    }
-    ::pthread_mutex_destroy(&shown->mutex);
-    delete context;
-    return 0;
+    return wireproof::verbs::called([shown] {
+        Context* const context = &Context::of(shown);
+        // The engine of a dead device is leaked on purpose: its thread and its lock are the
+        // parent's.
+        if (context->is_dead()) {
+            new std::shared_ptr(context->engine);
+        } else {
+            context->engine->release_all_acks();
+            context->engine->forget_all(context);
+        }
+        ::pthread_mutex_destroy(&shown->mutex);
+        delete context;
+        return 0;
+    });
 }
 
 int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {

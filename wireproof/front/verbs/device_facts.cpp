@@ -64,7 +64,7 @@ void tell_hooks_of(const std::shared_ptr<Engine>& engine) {
 }  // namespace wireproof::verbs
 
 int wireproof_device_facts(struct wireproof_facts* facts) {
-    const int error = wireproof::verbs::errno_of([&] {
+    const int error = wireproof::verbs::called([&] {
         const auto engine = wireproof::verbs::known_engine();
         if (engine == nullptr || !engine->is_ours()) return ENODEV;
         *facts = wireproof::verbs::facts_of(*engine);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <ifaddrs.h>
+#include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
@@ -43,6 +44,7 @@ struct FakeDevice {
     bool is_infiniband = false;
     bool is_seen_from_inside = false;
     std::vector<std::string> commands;
+    bool awaits = false;  // an event, when a command comes
     std::vector<int> closed;
     std::size_t interfaces_seen_inside = 0;
 };
@@ -132,6 +134,7 @@ int wireproof_rdma_cm_open(int flags) {
 }
 
 ssize_t wireproof_rdma_cm_write(int, const void* command, size_t bytes) {
+    while (fake.awaits) pause();
     fake.commands.emplace_back(static_cast<const char*>(command), bytes);
     return static_cast<ssize_t>(bytes);
 }
@@ -182,6 +185,50 @@ TEST_F(Hooks, EveryWayToOpenAFileOpensTheDevices) {
         EXPECT_STREQ(text.data(), "1: CA\n");
         std::fclose(file);
     }
+}
+
+// A thread may be cancelled while the device awaits an event for it. What the program does at its
+// end is hooked, as before.
+TEST_F(Hooks, AThreadThatIsCancelledInTheDeviceLeavesTheHook) {
+    const int fd = open_cm();
+    fake.awaits = true;
+    pthread_t thread{};
+    const auto run = [](void* of) -> void* {
+        const auto cleanup = [](void* handle) {
+            fake.awaits = false;
+            EXPECT_TRUE(takes_commands(*static_cast<int*>(handle)));
+        };
+        pthread_cleanup_push(cleanup, of);
+        pthread_cancel(pthread_self());
+        takes_commands(*static_cast<int*>(of));
+        pthread_cleanup_pop(0);
+        return nullptr;
+    };
+    ASSERT_EQ(pthread_create(&thread, nullptr, run, const_cast<int*>(&fd)), 0);
+    void* result = nullptr;
+    ASSERT_EQ(pthread_join(thread, &result), 0);
+    EXPECT_EQ(result, PTHREAD_CANCELED);
+    EXPECT_EQ(fake.commands.size(), 1U);
+    close(fd);
+}
+
+// The device library reads files, which is a cancellation point.
+TEST_F(Hooks, NoThreadIsCancelledInAHook) {
+    pthread_t thread{};
+    const auto run = [](void* seen) -> void* {
+        pthread_cancel(pthread_self());
+        struct stat file {};
+        const bool found = stat((device + "/node_guid").c_str(), &file) == 0;
+        *static_cast<bool*>(seen) = found;
+        pthread_testcancel();
+        return nullptr;
+    };
+    bool seen = false;
+    ASSERT_EQ(pthread_create(&thread, nullptr, run, &seen), 0);
+    void* result = nullptr;
+    ASSERT_EQ(pthread_join(thread, &result), 0);
+    EXPECT_EQ(result, PTHREAD_CANCELED);
+    EXPECT_TRUE(seen);
 }
 
 TEST_F(Hooks, LeaveNoDescriptorOpen) {
