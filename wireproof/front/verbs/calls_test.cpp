@@ -177,6 +177,22 @@ TEST(Verbs, AQueryShowsStatePsnsAndAddress) {
     EXPECT_EQ(created.sq_sig_all, 1);
 }
 
+// UCX asserts that the member still has the state that it gave.
+TEST(Verbs, AQueryThatDoesNotAskForTheStateLeavesTheMemberOfTheQueuePair) {
+    Pair pair;
+    Contact wrong = pair.b.contact();
+    ++wrong.key;
+    ASSERT_EQ(pair.a.post(IBV_WR_RDMA_WRITE, 1, pair.a.piece(0, 8), wrong), 0);
+    EXPECT_EQ(pair.a.wait().status, IBV_WC_REM_ACCESS_ERR);
+    ibv_qp_attr attributes{};
+    ibv_qp_init_attr created{};
+    ASSERT_EQ(ibv_query_qp(pair.a.pair, &attributes, IBV_QP_AV | IBV_QP_DEST_QPN, &created), 0);
+    EXPECT_EQ(attributes.qp_state, IBV_QPS_ERR);
+    EXPECT_EQ(pair.a.pair->state, IBV_QPS_RTS);
+    ASSERT_EQ(ibv_query_qp(pair.a.pair, &attributes, IBV_QP_STATE, &created), 0);
+    EXPECT_EQ(pair.a.pair->state, IBV_QPS_ERR);
+}
+
 TEST(Verbs, AChannelIsReadableOnceForEachRequestToBeTold) {
     Pair pair(true);
     End& a = pair.a;
@@ -280,6 +296,25 @@ TEST(Verbs, AQueuePairTellsWhatItReallyTakes) {
     EXPECT_EQ(ibv_destroy_qp(pair), 0);
 }
 
+TEST(Verbs, WithSharedReceivesTheSizesOfAnOwnReceiveQueueAreIgnored) {
+    const End end;
+    ibv_srq_init_attr wanted{.srq_context = nullptr, .attr = {1, 1, 0}};
+    ibv_srq* const queue = ibv_create_srq(end.domain, &wanted);
+    ASSERT_NE(queue, nullptr);
+    ibv_qp_init_attr asked{};
+    asked.send_cq = asked.recv_cq = end.completions;
+    asked.srq = queue;
+    asked.qp_type = IBV_QPT_RC;
+    asked.cap.max_recv_wr = 1U << 30;
+    asked.cap.max_recv_sge = 1U << 20;
+    ibv_qp* const pair = ibv_create_qp(end.domain, &asked);
+    ASSERT_NE(pair, nullptr) << std::strerror(errno);
+    EXPECT_EQ(asked.cap.max_send_sge, 1U);
+    EXPECT_EQ(asked.cap.max_recv_sge, 0U);
+    EXPECT_EQ(ibv_destroy_qp(pair), 0);
+    EXPECT_EQ(ibv_destroy_srq(queue), 0);
+}
+
 TEST(Verbs, WorkIsRefusedInTheStatesInWhichAnAdapterRefusesIt) {
     End end;
     const Contact self = end.contact();
@@ -332,12 +367,21 @@ TEST(Verbs, RightsThatMakeNoSenseAreRefused) {
     End end;
     const auto refused = [&end](int access) {
         errno = 0;
-        return ibv_reg_mr(end.domain, end.memory.data(), 8, access) == nullptr && errno == EINVAL;
+        return ibv_reg_mr(end.domain, end.memory.data(), 8, access) == nullptr ? errno : 0;
     };
-    EXPECT_TRUE(refused(IBV_ACCESS_REMOTE_WRITE));
-    EXPECT_TRUE(refused(IBV_ACCESS_REMOTE_ATOMIC));
-    EXPECT_TRUE(refused(IBV_ACCESS_ON_DEMAND));
-    EXPECT_TRUE(refused(IBV_ACCESS_ZERO_BASED));
+    EXPECT_EQ(refused(IBV_ACCESS_REMOTE_WRITE), EINVAL);
+    EXPECT_EQ(refused(IBV_ACCESS_REMOTE_ATOMIC), EINVAL);
+    EXPECT_EQ(refused(IBV_ACCESS_ZERO_BASED), EINVAL);
+    // Rights for features that the device does not have.
+    for (const int feature : {int{IBV_ACCESS_ON_DEMAND}, 1 << 8, 1 << 9}) {
+        EXPECT_EQ(refused(IBV_ACCESS_LOCAL_WRITE | feature), EOPNOTSUPP) << feature;
+    }
+    EXPECT_EQ(ibv_reg_mr(end.domain, nullptr, SIZE_MAX, IBV_ACCESS_ON_DEMAND), nullptr);
+    EXPECT_EQ(errno, EOPNOTSUPP);
+    EXPECT_EQ(ibv_rereg_mr(end.region, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0,
+                           IBV_ACCESS_ON_DEMAND),
+              IBV_REREG_MR_ERR_INPUT);
+    EXPECT_EQ(errno, EOPNOTSUPP);
     ibv_mr* const relaxed = ibv_reg_mr(end.domain, end.memory.data(), 8,
                                        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING);
     EXPECT_NE(relaxed, nullptr);  // the flag is only a hint
@@ -428,11 +472,16 @@ TEST(Verbs, StructuresOfEachLengthAreFilled) {
     ASSERT_EQ(table->query_port(end.context, 1, attributes, sizeof longer), 0);
     EXPECT_EQ(longer.known.state, IBV_PORT_ACTIVE);
     EXPECT_EQ(longer.known.gid_tbl_len, 2);
+    EXPECT_EQ(longer.known.flags, IBV_QPF_GRH_REQUIRED);
     for (const unsigned char byte : longer.later) EXPECT_EQ(byte, 0);
     std::memset(&longer, 0xEE, sizeof longer);
     ASSERT_EQ(table->query_port(end.context, 1, attributes, 8), 0);
     EXPECT_EQ(reinterpret_cast<unsigned char*>(&longer)[8], 0xEE);
     EXPECT_EQ(table->query_port(end.context, 2, attributes, sizeof longer), EINVAL);
+    ibv_device_attr_ex device{};
+    ASSERT_EQ(ibv_query_device_ex(end.context, nullptr, &device), 0);
+    EXPECT_NE(device.device_cap_flags_ex, 0U);
+    EXPECT_EQ(device.device_cap_flags_ex, device.orig_attr.device_cap_flags);
 }
 
 TEST(Verbs, EveryGidIsOfRocev2AndOfTheDevicesInterface) {
