@@ -66,8 +66,8 @@ static const struct entry {
 };
 enum { ENTRIES = sizeof entries / sizeof *entries, TEXT_ROOM = 128 };
 
-/* If no device is open in this process, all facts are zero, as for an adapter without addresses.
-   The interface is then that of a device without settings. */
+/* If the device library is not loaded, all facts are zero, as for an adapter without addresses. The
+   interface is then that of a device without settings. */
 static struct wireproof_facts ask_device(void) {
     struct wireproof_facts facts;
     __typeof__(&wireproof_device_facts) const ask =
