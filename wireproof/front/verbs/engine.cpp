@@ -147,7 +147,6 @@ std::optional<PeerId> Engine::find_peer(const Address& address) {
 /// lose theirs only if no others did: repeated datagrams of theirs may come. Returns false if each
 /// host is in use.
 bool Engine::forget_hosts() {
-    const std::size_t before = peers_.udp().peers();
     proto::ib::ConnectionManagement& management = connections_.management();
     PeerSet used;
     port_.add_used_peers(used);
@@ -157,22 +156,12 @@ bool Engine::forget_hosts() {
     for (const auto& [peer, times] : held_) used.add(peer);
     PeerSet recent = used;
     management.add_ended_peers(recent);
-    forget_all_but(recent);
-    if (peers_.udp().peers() == before) forget_all_but(used);
-    return peers_.udp().peers() < before;
-}
-
-void Engine::forget_all_but(const PeerSet& kept) {
-    PeerSet gone;
-    for (std::size_t number = 0; number < peers_.udp().numbers_used(); ++number) {
-        const auto peer = static_cast<PeerId>(number);
-        if (!peers_.udp().is_peer(peer) || kept.contains(peer)) continue;
-        peers_.forget(peer);
-        port_.forget_peer(peer);
-        if (faults_) faults_->forget(peer);
-        gone.add(peer);
-    }
-    connections_.management().forget_peers(gone);
+    PeerSet gone = peers_.forget_all_but(recent);
+    if (gone.empty()) gone = peers_.forget_all_but(used);
+    port_.forget_peers(gone);
+    management.forget_peers(gone);
+    if (faults_) faults_->forget(gone);
+    return !gone.empty();
 }
 
 Address Engine::address_of(PeerId peer) {

@@ -197,7 +197,6 @@ private:
     Moved turn(Instant now);
     void learn_address(PeerId peer);
     bool forget_hosts();
-    void forget_all_but(const PeerSet& kept);
     void tell_events();
     std::size_t send(Instant now);
     void manage(Instant now);

@@ -105,9 +105,9 @@ bool FaultDraws::in_burst(const FaultChances& chances, const Identity& packet) c
     return false;
 }
 
-void FaultDraws::forget(PeerId peer) {
-    std::erase_if(flows_,
-                  [peer](const auto& flow) { return std::get<PeerId>(flow.first) == peer; });
+void FaultDraws::forget(const PeerSet& gone) {
+    std::erase_if(
+        flows_, [&gone](const auto& flow) { return gone.contains(std::get<PeerId>(flow.first)); });
 }
 
 PacketFate FaultDraws::decide(const PassingPacket& packet) {

@@ -205,9 +205,11 @@ void Faults::add_used_peers(PeerSet& to) const {
     }
 }
 
-void Faults::forget(PeerId peer) {
-    for (Road* const road : {&sent_, &received_}) road->held.erase(peer);
-    draws_.forget(peer);
+void Faults::forget(const PeerSet& gone) {
+    for (Road* const road : {&sent_, &received_}) {
+        std::erase_if(road->held, [&gone](const auto& one) { return gone.contains(one.first); });
+    }
+    draws_.forget(gone);
 }
 
 bool Faults::is_down(Instant now) const {

@@ -51,8 +51,8 @@ public:
 
     /// Adds the peers of packets that are held back.
     void add_used_peers(PeerSet& to) const;
-    /// No packet of the peer is held back, and its number may become that of another host.
-    void forget(PeerId peer);
+    /// No packets of these peers are held back, and their numbers may become those of other hosts.
+    void forget(const PeerSet& gone);
 
     /// The device is opened now. Times in the script count from here.
     void begin(Instant now);

@@ -128,16 +128,18 @@ void Peers::add_used_peers(PeerSet& to) const {
     }
 }
 
-// The link stays in the list, for the next host with this number.
-void Peers::forget(PeerId peer) {
-    udp_.forget(peer);
-    Link* const link = known_link(peer);
-    if (link == nullptr) return;
-    WIREPROOF_CHECK(link->state == Link::State::none && !link->memory);
-    link->their_life = 0;
-    link->held_until.reset();
-    link->pinged.reset();
-    link->answered = false;
+// Their links stay in the list, for the next hosts with these numbers.
+PeerSet Peers::forget_all_but(const PeerSet& kept) {
+    PeerSet gone = udp_.forget_all_but(kept);
+    for (Link* link = first_; link != nullptr; link = link->next) {
+        if (!gone.contains(link->peer)) continue;
+        WIREPROOF_CHECK(link->state == Link::State::none && !link->memory);
+        link->their_life = 0;
+        link->held_until.reset();
+        link->pinged.reset();
+        link->answered = false;
+    }
+    return gone;
 }
 
 Peers::Link* Peers::known_link(PeerId peer) const {

@@ -54,8 +54,8 @@ public:
     std::optional<PeerId> find(const Address& address, std::size_t most);
     /// Adds the peers that are processes of this host, or that may be. Their numbers stay theirs.
     void add_used_peers(PeerSet& to) const;
-    /// The host is no peer any more. It is not in use.
-    void forget(PeerId peer);
+    /// Forgets all hosts except these, and returns the numbers of the forgotten ones.
+    PeerSet forget_all_but(const PeerSet& kept);
     /// The caller is about to send to the peer. Starts to find out whether the peer is a process of
     /// this host.
     void call(PeerId peer);

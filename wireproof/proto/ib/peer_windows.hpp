@@ -17,6 +17,7 @@
 
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/core/frame.hpp"
+#include "wireproof/core/peer_set.hpp"
 
 namespace wireproof::proto::ib {
 
@@ -92,8 +93,10 @@ public:
         found->second.waiting.clear();
     }
 
-    /// No queue pair has this peer, and its number may become that of another host.
-    void forget(PeerId peer) { flows_.erase(peer); }
+    /// No queue pair has these peers, and their numbers may become those of other hosts.
+    void forget(const PeerSet& gone) {
+        std::erase_if(flows_, [&gone](const auto& one) { return gone.contains(one.first); });
+    }
 
     void fingerprint(Fingerprint& sink) const;
 

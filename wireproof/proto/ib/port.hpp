@@ -72,10 +72,10 @@ public:
     /// completions were not polled. While a peer is in use, its number must not become that of
     /// another host.
     void add_used_peers(PeerSet& to) const;
-    /// Nothing uses the peer, and its number belongs to no host any more.
-    void forget_peer(PeerId peer) {
-        adapter_.neighbours.forget(peer);
-        adapter_.windows.forget(peer);
+    /// Nothing uses these peers, and their numbers belong to no hosts any more.
+    void forget_peers(const PeerSet& gone) {
+        adapter_.neighbours.forget(gone);
+        adapter_.windows.forget(gone);
     }
 
     // Queues exist until they are removed. At that time nothing may use them.

@@ -481,7 +481,9 @@ TEST(Port, OfAForgottenPeerNothingIsLeft) {
     port.neighbours().set_acks_unasked(other_end, true);
     port.set_near(other_end, true);
     ASSERT_TRUE(port.remove_queue_pair(pair.a.number));
-    port.forget_peer(other_end);
+    PeerSet gone;
+    gone.add(other_end);
+    port.forget_peers(gone);
     EXPECT_EQ(port.neighbours().gid(other_end), nullptr);
     EXPECT_FALSE(port.neighbours().is_alive(other_end));
     EXPECT_FALSE(port.neighbours().acks_unasked(other_end));

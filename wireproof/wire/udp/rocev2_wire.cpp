@@ -281,6 +281,17 @@ void Rocev2Wire::forget(PeerId peer) {
     free_.push_back(peer);
 }
 
+PeerSet Rocev2Wire::forget_all_but(const PeerSet& kept) {
+    PeerSet gone;
+    for (std::size_t number = 0; number < lanes_.size(); ++number) {
+        const auto peer = static_cast<PeerId>(number);
+        if (!is_peer(peer) || kept.contains(peer)) continue;
+        forget(peer);
+        gone.add(peer);
+    }
+    return gone;
+}
+
 Rocev2Lane& Rocev2Wire::lane(PeerId peer) {
     const auto number = static_cast<std::size_t>(peer);
     WIREPROOF_CHECK(number < lanes_.size());

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "wireproof/core/peer_set.hpp"
 #include "wireproof/core/wire.hpp"
 #include "wireproof/wire/udp/address.hpp"
 #include "wireproof/wire/udp/counters.hpp"
@@ -144,6 +145,8 @@ public:
     /// The host is no peer any more, and its number is free for another host. The caller has
     /// forgotten the number, and no packet to the peer waits for the flush.
     void forget(PeerId peer);
+    /// Forgets all peers except these, and returns the forgotten ones.
+    PeerSet forget_all_but(const PeerSet& kept);
     bool is_peer(PeerId peer) const {
         const auto number = static_cast<std::size_t>(peer);
         return number < lanes_.size() && lanes_[number].address_.is_set();
@@ -158,8 +161,6 @@ public:
     const Rocev2Counters& counters() const { return counters_; }
     std::size_t peers() const { return numbers_.size(); }
     std::size_t strangers() const { return strangers_; }
-    /// All peers have numbers below this one.
-    std::size_t numbers_used() const { return lanes_.size(); }
 
     Rocev2Lane& lane(PeerId peer);
     std::optional<RxFrame> receive(Instant now);
