@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <ifaddrs.h>
-#include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
@@ -27,6 +26,7 @@
 
 #include "wireproof/front/verbs/hooks/cm_device.h"
 #include "wireproof/front/verbs/hooks/device_facts.h"
+#include "wireproof/front/verbs/hooks/hooks_test_kit.hpp"
 
 extern "C" {
 // Only a C library before 2.33 declares these.
@@ -37,77 +37,7 @@ int __open_2(const char* path, int flags);
 int __openat64_2(int folder, const char* path, int flags);
 }
 
-namespace {
-
-struct FakeDevice {
-    const char* address = nullptr;  // an IPv4 address; null: the device is not open
-    bool is_infiniband = false;
-    bool is_seen_from_inside = false;
-    std::vector<std::string> commands;
-    bool awaits = false;  // an event, when a command comes
-    std::vector<int> closed;
-    std::size_t interfaces_seen_inside = 0;
-};
-FakeDevice fake;
-
-constexpr const char* node = "/dev/infiniband/uverbs0";
-constexpr const char* rdma_cm = "/dev/infiniband/rdma_cm";
-const std::string device = "/sys/class/infiniband/wireproof0";
-
-std::size_t count_of_interfaces() {
-    ifaddrs* all = nullptr;
-    if (getifaddrs(&all) != 0) return 0;
-    std::size_t count = 0;
-    for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) ++count;
-    freeifaddrs(all);
-    return count;
-}
-
-bool is_character_file(const struct stat& file) {
-    return S_ISCHR(file.st_mode);
-}
-
-std::string text_in(const std::string& path) {
-    std::array<char, 128> text{};
-    const int fd = open(path.c_str(), O_RDONLY);
-    if (fd == -1) return "";
-    const ssize_t length = read(fd, text.data(), text.size());
-    close(fd);
-    return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
-}
-
-std::vector<std::string> names_in(const std::string& path) {
-    std::vector<std::string> names;
-    DIR* const folder = opendir(path.c_str());
-    if (folder == nullptr) return names;
-    while (const dirent* entry = readdir(folder)) names.emplace_back(entry->d_name);
-    closedir(folder);
-    return names;
-}
-
-/// The exit code of a child that runs `what`.
-template <class What>
-int in_child(What&& what) {
-    const pid_t child = fork();
-    if (child == 0) _exit(what());
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-class Hooks : public testing::Test {
-protected:
-    Hooks() { fake = FakeDevice(); }
-
-    static int open_cm() { return open(rdma_cm, O_RDWR | O_CLOEXEC); }
-    static bool takes_commands(int fd) {
-        const std::size_t before = fake.commands.size();
-        const bool written = write(fd, "a command", 9) == 9;
-        return written && fake.commands.size() == before + 1;
-    }
-};
-
-}  // namespace
+using namespace hooks_test;
 
 extern "C" {
 
@@ -185,50 +115,6 @@ TEST_F(Hooks, EveryWayToOpenAFileOpensTheDevices) {
         EXPECT_STREQ(text.data(), "1: CA\n");
         std::fclose(file);
     }
-}
-
-// A thread may be cancelled while the device awaits an event for it. What the program does at its
-// end is hooked, as before.
-TEST_F(Hooks, AThreadThatIsCancelledInTheDeviceLeavesTheHook) {
-    const int fd = open_cm();
-    fake.awaits = true;
-    pthread_t thread{};
-    const auto run = [](void* of) -> void* {
-        const auto cleanup = [](void* handle) {
-            fake.awaits = false;
-            EXPECT_TRUE(takes_commands(*static_cast<int*>(handle)));
-        };
-        pthread_cleanup_push(cleanup, of);
-        pthread_cancel(pthread_self());
-        takes_commands(*static_cast<int*>(of));
-        pthread_cleanup_pop(0);
-        return nullptr;
-    };
-    ASSERT_EQ(pthread_create(&thread, nullptr, run, const_cast<int*>(&fd)), 0);
-    void* result = nullptr;
-    ASSERT_EQ(pthread_join(thread, &result), 0);
-    EXPECT_EQ(result, PTHREAD_CANCELED);
-    EXPECT_EQ(fake.commands.size(), 1U);
-    close(fd);
-}
-
-// The device library reads files, which is a cancellation point.
-TEST_F(Hooks, NoThreadIsCancelledInAHook) {
-    pthread_t thread{};
-    const auto run = [](void* seen) -> void* {
-        pthread_cancel(pthread_self());
-        struct stat file {};
-        const bool found = stat((device + "/node_guid").c_str(), &file) == 0;
-        *static_cast<bool*>(seen) = found;
-        pthread_testcancel();
-        return nullptr;
-    };
-    bool seen = false;
-    ASSERT_EQ(pthread_create(&thread, nullptr, run, &seen), 0);
-    void* result = nullptr;
-    ASSERT_EQ(pthread_join(thread, &result), 0);
-    EXPECT_EQ(result, PTHREAD_CANCELED);
-    EXPECT_TRUE(seen);
 }
 
 TEST_F(Hooks, LeaveNoDescriptorOpen) {
