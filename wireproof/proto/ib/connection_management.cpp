@@ -99,8 +99,8 @@ void ConnectionManagement::add_ended_peers(PeerSet& to) const {
 
 void ConnectionManagement::forget_peers(const PeerSet& peers) {
     for (const Ledger& ledger : ledgers_) {
-        const std::deque<std::uint32_t> ended = ledger.over;
-        for (const std::uint32_t id : ended) {
+        for (std::size_t i = ledger.over.size(); i > 0; --i) {
+            const std::uint32_t id = ledger.over[i - 1];
             if (peers.contains(connections_.at(id).peer)) forget(id);
         }
     }

@@ -281,13 +281,17 @@ void Rocev2Wire::forget(PeerId peer) {
     free_.push_back(peer);
 }
 
+// Without memory for the result, no peer is forgotten: the caller could not forget it.
 PeerSet Rocev2Wire::forget_all_but(const PeerSet& kept) {
     PeerSet gone;
     for (std::size_t number = 0; number < lanes_.size(); ++number) {
         const auto peer = static_cast<PeerId>(number);
-        if (!is_peer(peer) || kept.contains(peer)) continue;
-        forget(peer);
-        gone.add(peer);
+        if (is_peer(peer) && !kept.contains(peer)) gone.add(peer);
+    }
+    free_.reserve(lanes_.size());
+    for (std::size_t number = 0; number < lanes_.size(); ++number) {
+        const auto peer = static_cast<PeerId>(number);
+        if (gone.contains(peer)) forget(peer);
     }
     return gone;
 }
