@@ -192,25 +192,46 @@ TEST_F(Registry, FilesThatSayNoAddressLeadNowhere) {
 
 TEST_F(Registry, ProcessesThatShareOneOfTheirFoldersFindEachOther) {
     const std::string common = base + "/common";
-    CmRegistry session({common, base + "/runtime"});
-    CmRegistry service_of_system({common});
+    const std::vector<std::string> of_service = {common};
+    const std::vector<std::string> of_session = {common, base + "/runtime"};
     for (const auto& [listens, asks] :
-         {std::pair(&session, &service_of_system), std::pair(&service_of_system, &session)}) {
-        EXPECT_EQ(listens->claim(service, address), CmClaim::held);
-        EXPECT_EQ(asks->find(service), address);
-        listens->give_up(service);
-        EXPECT_EQ(asks->find(service), std::nullopt);
+         {std::pair(of_service, of_session), std::pair(of_session, of_service)}) {
+        Other other;
+        in_other(other, [&folders = listens](CmServiceFolder&) {
+            auto& registry = *new CmRegistry(folders);  // until the process is killed
+            return static_cast<int>(registry.claim(service, address));
+        });
+        EXPECT_EQ(other.said, static_cast<int>(CmClaim::held));
+        CmRegistry registry(asks);
+        EXPECT_EQ(registry.find(service), address);
+        EXPECT_EQ(registry.claim(service, address), CmClaim::taken);
+        other.end(SIGKILL);
+        EXPECT_EQ(registry.find(service), std::nullopt);
     }
+}
+
+TEST_F(Registry, AServiceThatIsTakenInOneFolderIsClaimedInNone) {
+    const std::string common = base + "/common";
     Other other;
-    in_other(other, claims);  // in a folder that only the third one shares
-    CmRegistry third({common, folder()});
-    EXPECT_EQ(third.claim(service, address), CmClaim::taken);
-    EXPECT_EQ(session.claim(service, address), CmClaim::held);  // nothing is left in `common`
+    in_other(other, claims);
+    CmRegistry registry({common, folder()});
+    EXPECT_EQ(registry.claim(service, address), CmClaim::taken);
+    EXPECT_TRUE(std::filesystem::is_empty(common));
+    EXPECT_EQ(registry.claim({0x0106, 1}, address), CmClaim::held);
+    EXPECT_EQ(files(), 2U);
+    registry.give_up_all();
+    EXPECT_EQ(files(), 1U);
+    EXPECT_TRUE(std::filesystem::is_empty(common));
+}
+
+TEST_F(Registry, WithoutAnyFolderTheReasonsAreNamed) {
     CmRegistry without({base + "/no/where", base + "/no/here"});
     EXPECT_EQ(without.claim(service, address), CmClaim::no_folder);
-    EXPECT_NE(without.why_no_folder().find("/no/where: No such file or directory; "),
-              std::string::npos);
-    EXPECT_EQ(session.why_no_folder(), "");
+    const std::string why = without.why_no_folder();
+    EXPECT_NE(why.find("/no/where: No such file or directory; "), std::string::npos) << why;
+    CmRegistry with_one({base + "/no/where", folder()});
+    EXPECT_EQ(with_one.claim(service, address), CmClaim::held);
+    EXPECT_EQ(with_one.why_no_folder(), "");
 }
 
 TEST(RegistryFolders, AreThoseThatEachProcessOfTheUserHasAndTheOneOfTheSession) {
