@@ -105,6 +105,7 @@ Expected<std::shared_ptr<Engine>> shared_engine() {
     if (auto known = shared.engine.lock(); known && known->is_ours()) return known;
     const auto settings = settings_of_environment();
     if (!settings) return tl::unexpected(settings.error());
+    const OpensDevice opening;
     auto engine = Engine::open(*settings);
     if (engine) {
         shared.engine = *engine;

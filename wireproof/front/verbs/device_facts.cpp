@@ -29,6 +29,8 @@ struct Told {
     }
 };
 
+thread_local bool opens = false;
+
 std::shared_ptr<Engine> known_engine() {
     Told& told = Told::of_process();
     const std::lock_guard guard(told.lock);
@@ -59,13 +61,15 @@ wireproof_facts facts_of(const Address& address, Link link) {
 }
 
 /// Before the program opens the device, the settings say what it will be. If they name no address,
-/// it is not known which one will be free. Empty: the settings are wrong.
+/// it is not known which one will be free. Empty: the settings are wrong, or this thread opens the
+/// device.
 std::optional<wireproof_facts> find_facts() {
     const auto engine = known_engine();
     if (engine != nullptr && engine->is_ours()) {
         return facts_of(engine->address(),
                         engine->subnet() != nullptr ? Link::infiniband : Link::ethernet);
     }
+    if (opens) return std::nullopt;
     const auto settings = settings_of_environment();
     if (!settings) return std::nullopt;
     return settings->address ? facts_of(*settings->address, settings->link)
@@ -73,6 +77,14 @@ std::optional<wireproof_facts> find_facts() {
 }
 
 }  // namespace
+
+OpensDevice::OpensDevice() {
+    opens = true;
+}
+
+OpensDevice::~OpensDevice() {
+    opens = false;
+}
 
 void tell_hooks_of(const std::shared_ptr<Engine>& engine) {
     Told& told = Told::of_process();

@@ -1,11 +1,12 @@
 // What the hooks learn of the device, before a program opens it and after that.
-#include "wireproof/front/verbs/hooks/device_facts.h"
+#include "wireproof/front/verbs/device_facts.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
 #include <cstdlib>
 
+#include "wireproof/front/verbs/hooks/device_facts.h"
 #include "wireproof/front/verbs/verbs_test_kit.hpp"
 #include "wireproof/wire/udp/own_hosts_test_kit.hpp"
 
@@ -55,6 +56,12 @@ TEST(VerbsFacts, WithoutAnAddressTheGuidIsKnownBeforeTheDeviceIsOpened) {
     const __be64 guid = ibv_get_device_guid(list[0]);
     ibv_free_device_list(list);
     EXPECT_EQ(std::memcmp(before.guid, &guid, sizeof guid), 0);
+}
+
+TEST(VerbsFacts, AreNotToldToTheThreadThatOpensTheDevice) {
+    const OpensDevice opening;
+    wireproof_facts facts{};
+    EXPECT_EQ(wireproof_device_facts(&facts), -1);
 }
 
 TEST(VerbsFacts, AreNotToldByWrongSettings) {
