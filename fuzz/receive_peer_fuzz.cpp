@@ -40,7 +40,8 @@ MeetingPlace place_of(std::uint8_t last) {
 }
 
 Rocev2Wire device_wire() {
-    auto wire = Rocev2Wire::open({.local = address_of(1), .peers_max = 16, .frame_max = frame_max});
+    auto wire =
+        Rocev2Wire::open({.local = address_of(1), .strangers_max = 16, .frame_max = frame_max});
     WIREPROOF_CHECK(wire.has_value());
     return std::move(*wire);
 }

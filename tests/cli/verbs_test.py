@@ -35,6 +35,18 @@ class AProgramIsRunOnTheDevice(Case):
             if os.path.exists(hooks):
                 self.assertEqual(shown["LD_PRELOAD"].split(":")[0], hooks)
 
+    def test_a_program_with_the_address_sanitizer_of_gcc_starts(self):
+        """The sanitizer ends a program that loads a library before it, unless the program's user permits it."""
+        source = ["gcc", "-x", "c", "-", "-o", self.path("checked"), "-fsanitize=address"]
+        built = subprocess.run(source, input="int main(void) { return 7; }", text=True, capture_output=True, check=False)
+        if built.returncode != 0:
+            self.skipTest("this gcc has no address sanitizer")
+        ended = self.run_command("verbs", "--", self.path("checked"))
+        self.assertEqual((ended.code, ended.err), (7, ""))
+        for before in ("", "detect_leaks=0"):
+            options = self.environment_of(ASAN_OPTIONS=before).get("ASAN_OPTIONS", "")
+            self.assertTrue(options.endswith(before), options)
+
     def test_options_are_its_variables(self):
         for option, value in OPTIONS.items():
             variable = "WIREPROOF_VERBS_" + option.strip("-").replace("-", "_").upper()

@@ -36,7 +36,9 @@ std::vector<Check> check_program(const std::string& program);
 struct ElfFile;
 
 /// Adds checks of the libraries that the program in that file loads at its start, and of the
-/// plug-ins that these load later.
-void check_libraries(const std::string& program, const ElfFile& elf, std::vector<Check>& checks);
+/// plug-ins that these load later. Returns the library or plug-in that loads libibverbs, the
+/// nearest to the program if there are several. Empty: none does, or the program itself does.
+std::string check_libraries(const std::string& program, const ElfFile& elf,
+                            std::vector<Check>& checks);
 
 }  // namespace wireproof::cli

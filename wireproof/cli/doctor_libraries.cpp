@@ -114,13 +114,16 @@ public:
                 "links", "it contains its own copy of libibverbs, which the device cannot replace",
                 "link it with libibverbs.so.1"));
         }
+        program_ = program;
         add({program, elf, {}});
     }
-    void run() {
+    /// Returns the first library that loads libibverbs.
+    std::string run() {
         for (; !left_.empty(); left_.pop_front()) {
             const Library library = left_.front();
             for (const std::string& name : library.elf.needed) need(library, name);
         }
+        return through_;
     }
 
 private:
@@ -137,6 +140,7 @@ private:
     void need(const Library& by, const std::string& name) {
         const std::string fixed = found_in(by.rpath, name);
         if (name == drop_in_library) {
+            if (through_.empty() && by.path != program_) through_ = by.path;
             if (fixed.empty() || !told_.insert(by.path).second) return;
             checks_.push_back(failed("links",
                                      fmt::format("an RPATH has {} load {} first", by.path, fixed),
@@ -183,14 +187,17 @@ private:
     std::deque<Library> left_;
     std::set<std::string> seen_;
     std::set<std::string> told_;
+    std::string program_;
+    std::string through_;
 };
 
 }  // namespace
 
-void check_libraries(const std::string& program, const ElfFile& elf, std::vector<Check>& checks) {
+std::string check_libraries(const std::string& program, const ElfFile& elf,
+                            std::vector<Check>& checks) {
     Walk walk(checks);
     walk.start(program, elf);
-    walk.run();
+    return walk.run();
 }
 
 }  // namespace wireproof::cli

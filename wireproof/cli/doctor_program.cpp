@@ -67,12 +67,14 @@ Check check_rights(const std::string& path) {
     return healthy("rights", "it runs with your rights only");
 }
 
-Check check_needs(const ElfFile& elf) {
+/// `through`: the library that loads libibverbs.
+Check check_needs(const ElfFile& elf, const std::string& through) {
     for (const std::string& one : elf.needed) {
         for (const char* const name : {"libibverbs.so.1", "librdmacm.so.1", "libfabric.so.1"}) {
             if (one == name) return healthy("links", "it is linked with " + one);
         }
     }
+    if (!through.empty()) return healthy("links", "it loads libibverbs.so.1 through " + through);
     return warned("links", "it is not itself linked with libibverbs",
                   "nothing, if it loads that when it runs, as UCX and NCCL do");
 }
@@ -89,8 +91,9 @@ void check_elf(const std::string& path, const ElfFile& elf, std::vector<Check>& 
         return;
     }
     checks.push_back(healthy(program_word, "it is dynamically linked"));
-    checks.push_back(check_needs(elf));
-    check_libraries(path, elf, checks);
+    std::vector<Check> of_libraries;
+    checks.push_back(check_needs(elf, check_libraries(path, elf, of_libraries)));
+    checks.insert(checks.end(), of_libraries.begin(), of_libraries.end());
 }
 
 }  // namespace

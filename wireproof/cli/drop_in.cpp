@@ -49,7 +49,10 @@ std::string find_drop_in() {
 LoaderVariables loader_variables(const std::string& folder) {
     LoaderVariables variables{.library_path = before(folder, "LD_LIBRARY_PATH")};
     const std::string hooks = folder + "/" + hooks_library;
-    if (is_file(hooks)) variables.preload = before(hooks, "LD_PRELOAD");
+    if (is_file(hooks)) {
+        variables.preload = before(hooks, "LD_PRELOAD");
+        variables.sanitizer = before("verify_asan_link_order=0", "ASAN_OPTIONS");
+    }
     return variables;
 }
 

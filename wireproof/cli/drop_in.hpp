@@ -21,6 +21,9 @@ bool is_file(const std::string& path);
 struct LoaderVariables {
     std::string library_path = {};  // LD_LIBRARY_PATH
     std::string preload = {};       // LD_PRELOAD; empty: leave it as it is
+    /// ASAN_OPTIONS; empty: leave it as it is. A program that gcc built with the address sanitizer
+    /// ends if a preloaded library comes before the sanitizer's. The hooks may.
+    std::string sanitizer = {};
 };
 /// Puts `folder` in front of the present values in this process's environment.
 LoaderVariables loader_variables(const std::string& folder);

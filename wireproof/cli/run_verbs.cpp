@@ -102,6 +102,7 @@ private:
         const LoaderVariables loader = loader_variables(folder);
         ::setenv("LD_LIBRARY_PATH", loader.library_path.c_str(), 1);
         if (!loader.preload.empty()) ::setenv("LD_PRELOAD", loader.preload.c_str(), 1);
+        if (!loader.sanitizer.empty()) ::setenv("ASAN_OPTIONS", loader.sanitizer.c_str(), 1);
         const auto all = verbs::all_settings();
         for (std::size_t i = 0; i < all.size(); ++i) {
             if (values[i].empty()) continue;

@@ -47,7 +47,7 @@ Result<AddressHandle> AddressHandle::create(const Device& device, std::string_vi
     if (!address) return Handle::failure(address.error().message);
     const auto peer = inside->peer_at(*address);
     if (!peer) return Handle::failure(peer.error().message);
-    return AddressHandle(std::make_shared<const Inside>(Inside{inside, *peer, queue_pair, qkey}));
+    return AddressHandle(std::make_shared<const Inside>(inside, *peer, queue_pair, qkey));
 }
 
 Result<ResolvedService> AddressHandle::resolve(const Device& device, std::string_view host,
@@ -81,7 +81,7 @@ Result<ResolvedService> AddressHandle::resolve(const Device& device, std::string
     const auto& reply = std::get<proto::ib::CmServiceReply>(event->message);
     if (reply.status != proto::ib::CmServiceStatus::valid) return failed(refusal(reply.status));
     return ResolvedService{.address = AddressHandle(std::make_shared<const Inside>(
-                               Inside{inside, *peer, reply.queue_pair, reply.qkey})),
+                               inside, *peer, reply.queue_pair, reply.qkey)),
                            .told = {reply.private_bytes.begin(), reply.private_bytes.end()}};
 }
 

@@ -21,6 +21,7 @@ constexpr std::size_t packets_a_visit = 32;  // to one peer, before the next pee
 constexpr Duration quiet_time =
     Duration::nanoseconds(4096) * (std::int64_t{1} << proto::ib::Connection().timeout) * 4;
 constexpr std::size_t strangers_max = 4096;  // the most hosts that become peers by their packets
+constexpr Duration between_forgetting = Duration::milliseconds(2);
 
 /// True: a connected peer sent the packet. Packets of strangers must not keep the device from being
 /// idle.
@@ -131,15 +132,37 @@ Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen,
 }
 
 Expected<PeerId> Device::Inside::peer_at(const Address& address) {
-    if (const auto known = wire.peer_at(address)) return *known;
+    if (const auto known = wire.peer_at(address)) {
+        wire.acquaint(*known);
+        return *known;
+    }
     Address there = address;
     there.port = rocev2_port;
     if (const auto why = there.why_no_peer(); !why.empty()) {
         return unexpected(there.to_string() + " " + std::string(why));
     }
-    const auto next = static_cast<PeerId>(wire.peers());
-    if (const auto set = wire.set_peer(next, address); !set) return tl::unexpected(set.error());
-    return next;
+    if (!wire.next_peer()) forget_hosts();
+    const auto next = wire.next_peer();
+    if (!next) return unexpected(there.to_string() + ": there are too many peers");
+    if (const auto set = wire.set_peer(*next, address); !set) return tl::unexpected(set.error());
+    return *next;
+}
+
+// Hosts whose connections ended a short time ago lose their numbers only if no others did: repeated
+// datagrams of theirs may come.
+void Device::Inside::forget_hosts() {
+    PeerSet used;
+    port.add_used_peers(used);
+    cm.add_used_peers(used);
+    for (std::size_t number = 0; number < handles.size(); ++number) {
+        if (handles[number] > 0) used.add(static_cast<PeerId>(number));
+    }
+    PeerSet recent = used;
+    cm.management().add_ended_peers(recent);
+    PeerSet gone = wire.forget_all_but(recent);
+    if (gone.empty()) gone = wire.forget_all_but(used);
+    port.forget_peers(gone);
+    cm.management().forget_peers(gone);
 }
 
 std::string Device::Inside::no_answer_of(PeerId peer) const {
@@ -182,6 +205,11 @@ std::size_t Device::Inside::poll(Instant now) {
     const host::OneUser::Call call(user);
     (void)loop.take_wakes();
     poll_is_due = false;
+    // Each packet of this turn may come from a host that is new.
+    if (wire.strangers() + packets_a_turn > strangers_max && now >= forget_at_) {
+        forget_at_ = now + between_forgetting;
+        forget_hosts();
+    }
     std::size_t received = 0;
     while (received < packets_a_turn) {
         const auto frame = any_wire.receive(now);
@@ -367,9 +395,8 @@ std::optional<Completion> CompletionQueue::poll() {
     const proto::ib::QueuePairCore* const pair = device.port.queue_pair(one->queue_pair);
     if (pair != nullptr && pair->config().transport == proto::ib::Transport::ud) {
         completion.length -= proto::ib::UdQueuePair::front_room;
-        completion.sender =
-            AddressHandle(std::make_shared<const AddressHandle::Inside>(AddressHandle::Inside{
-                inside_->device, one->from, one->from_queue_pair, pair->attributes().qkey}));
+        completion.sender = AddressHandle(std::make_shared<const AddressHandle::Inside>(
+            inside_->device, one->from, one->from_queue_pair, pair->attributes().qkey));
     }
     return completion;
 }

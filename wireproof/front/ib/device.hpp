@@ -44,8 +44,11 @@ struct Device::Inside {
     bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
     /// The time until poll() is due. Zero: now.
     std::chrono::nanoseconds next_timeout() const;
-    /// The peer at that address. An unknown address becomes a new peer.
+    /// The peer at that address. An unknown address becomes a new peer. The peer stays the same
+    /// only while the port, the connections or an AddressHandle use it.
     Expected<PeerId> peer_at(const Address& address);
+    /// Frees the numbers of hosts that nothing uses.
+    void forget_hosts();
     /// The caller is about to sleep. Returns when it has to poll again for the counters.
     Instant before_sleep() const {
         if (!shown) return never;
@@ -72,6 +75,7 @@ struct Device::Inside {
     host::OneUser user{"a Device"};
     host::LoopHandle loop{wire.wait_handle()};
     bool poll_is_due = false;            // work ended outside of a poll
+    std::vector<std::uint32_t> handles;  // by peer: how many AddressHandles name it
     std::unique_ptr<ShownDevice> shown;  // null: its counters are not published
     host::ForkWatch fork{[this] {
         wire.abandon();
@@ -85,6 +89,7 @@ private:
 
     // Peers that may have packets to send; kept to reuse its memory.
     mutable std::vector<PeerId> ready_;
+    Instant forget_at_;  // not before: forgetting takes a while
     // Until this time a peer that has sent packets may send them again. never: no peer may.
     Instant quiet_at_ = never;
 };
@@ -161,10 +166,24 @@ struct ConnectionRequest::Inside {
 };
 
 struct AddressHandle::Inside {
+    Inside(std::shared_ptr<Device::Inside> of, PeerId to, std::uint32_t number, std::uint32_t key)
+        : device(std::move(of)), peer(to), queue_pair(number), qkey(key) {
+        if (device->handles.size() <= place()) device->handles.resize(place() + 1);
+        ++device->handles[place()];
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    ~Inside() {
+        if (!must_remove_from(device)) return;
+        const host::OneUser::Call call(device->user);
+        --device->handles[place()];
+    }
+    std::size_t place() const { return static_cast<std::size_t>(peer); }
+
     std::shared_ptr<Device::Inside> device;
-    PeerId peer{};
-    std::uint32_t queue_pair = 0;
-    std::uint32_t qkey = 0;
+    PeerId peer;
+    std::uint32_t queue_pair;
+    std::uint32_t qkey;
 };
 
 struct DatagramListener::Inside {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "wireproof/front/ib/device_test_kit.hpp"
+#include "wireproof/wire/udp/rocev2_test_kit.hpp"
 
 namespace wireproof::ib::test {
 namespace {
@@ -154,6 +155,34 @@ TEST(Meeting, ADeviceWithoutAnyListenerRefusesAtOnce) {
     other.join();
     EXPECT_EQ(reason, "connection to " + host(19) + ": refused: nobody listens there")
         << "and not that its limit has passed";
+}
+
+// More hosts than a device knows sent it a packet once.
+TEST(Meeting, ADeviceThatMetMoreHostsThanItKnowsHearsTheNext) {
+    End passive(21, 1024, {});
+    const AddressHandle kept = *AddressHandle::create(passive.device, host(9), 7, 8);
+    Address there = wireproof::test::own_host(21);
+    there.port = rocev2_port;
+    for (std::size_t number = 0; number < 9000; ++number) {
+        Address from{.family = Address::Family::ipv4};
+        from.host = {127, 66, static_cast<std::uint8_t>(number / 250),
+                     static_cast<std::uint8_t>(1 + number % 250)};
+        wireproof::test::Stranger one(from);
+        one.send(there, one.with_icrc(there, wireproof::test::packet_of(64, number)));
+        passive.device.poll();
+    }
+    EXPECT_EQ(kept.host(), host(9));
+    std::string reason;
+    std::atomic<bool> over = false;
+    std::thread other([&] {
+        End active(22, 1024, {});
+        const auto met = active.pair.connect(host(21), service, {}, patience);
+        if (!met) reason = met.error();
+        over = true;
+    });
+    while (!over) passive.device.wait([] { return false; }, 10ms);
+    other.join();
+    EXPECT_EQ(reason, "connection to " + host(21) + ": refused: nobody listens there");
 }
 
 /// Runs a client in its own process, which is killed while it is connected. Returns "up", or the

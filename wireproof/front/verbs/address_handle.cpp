@@ -14,9 +14,9 @@ int create_address_handle(ibv_pd* domain, const ibv_ah_attr& attributes, ibv_ah*
     if (context.is_dead()) return EIO;
     const auto address = address_of(attributes, context.engine->subnet());
     if (!address) return EINVAL;
-    const auto peer = context.engine->peer_at(*address);
-    if (!peer) return EINVAL;
     auto handle = std::make_unique<AddressHandle>();
+    const auto peer = context.engine->hold(*address);
+    if (!peer) return EINVAL;
     handle->context = domain->context;
     handle->pd = domain;
     handle->handle = static_cast<std::uint32_t>(*peer);
@@ -84,7 +84,12 @@ ibv_ah* ibv_create_ah_from_wc(ibv_pd* domain, ibv_wc* completion, ibv_grh* heade
 }
 
 int ibv_destroy_ah(ibv_ah* handle) {
-    --verbs::ProtectionDomain::of(handle->pd).users;
-    delete &verbs::AddressHandle::of(handle);
-    return 0;
+    return verbs::called([handle] {
+        verbs::AddressHandle& own = verbs::AddressHandle::of(handle);
+        const verbs::Context& context = verbs::Context::of(handle->context);
+        if (!context.is_dead()) context.engine->release(own.peer);
+        --verbs::ProtectionDomain::of(handle->pd).users;
+        delete &own;
+        return 0;
+    });
 }

@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "wireproof/host/no_cancel.hpp"
+
 #pragma GCC visibility push(default)
 #include <infiniband/verbs.h>
 
@@ -51,15 +53,25 @@ int errno_of(Call&& call) noexcept {
     }
 }
 
+/// The same, for a function that the program calls. Each function for programs that takes a lock or
+/// asks the system runs in here. The thread is not cancelled meanwhile. errno becomes the error. If
+/// there is none, errno is as before: programs print it when a call fails later.
+template <class Call>
+int called(Call&& call) noexcept {
+    const host::NoCancel no_cancel;
+    const int before = errno;
+    const int error = errno_of(std::forward<Call>(call));
+    errno = error > 0 ? error : before;
+    return error;
+}
+
 /// Returns the object that `make` stores in its argument. If `make` returns an error, the result is
 /// null and errno is that error.
 template <class Object, class Make>
 Object* made(Make&& make) noexcept {
     Object* object = nullptr;
-    const int error = errno_of([&] { return std::forward<Make>(make)(object); });
-    if (error == 0) return object;
-    errno = error;
-    return nullptr;
+    const int error = called([&] { return std::forward<Make>(make)(object); });
+    return error == 0 ? object : nullptr;
 }
 
 }  // namespace wireproof::verbs

@@ -61,8 +61,9 @@ const std::array rows = {
         show_nothing},
     Row{IBV_QP_ACCESS_FLAGS,
         [](const ibv_qp_attr& from, QueuePairChange& to) {
-            to.access = access_of(from.qp_access_flags);
-            return to.access.has_value();
+            // As kernel drivers do, the device reads only the rights that it knows.
+            to.access = known_access_of(from.qp_access_flags);
+            return true;
         },
         [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.qp_access_flags = flags_of(from.attributes().access);

@@ -87,8 +87,17 @@ TEST(VerbsAttributes, WhatMeansNothingIsRefused) {
     EXPECT_FALSE(change_of(given, IBV_QP_MAX_QP_RD_ATOMIC));
     given.max_dest_rd_atomic = 17;
     EXPECT_FALSE(change_of(given, IBV_QP_MAX_DEST_RD_ATOMIC));
-    given.qp_access_flags = IBV_ACCESS_ON_DEMAND;
-    EXPECT_FALSE(change_of(given, IBV_QP_ACCESS_FLAGS));
+}
+
+TEST(VerbsAttributes, OfRightsOnlyThoseThatTheDeviceKnowsCount) {
+    ibv_qp_attr given = distinct_values();
+    for (const unsigned other : {unsigned{IBV_ACCESS_ON_DEMAND}, unsigned{IBV_ACCESS_ZERO_BASED},
+                                 unsigned{IBV_ACCESS_HUGETLB}, 1U << 8, 1U << 9, 1U << 31}) {
+        given.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | other;
+        const auto change = change_of(given, IBV_QP_ACCESS_FLAGS);
+        ASSERT_TRUE(change) << other;
+        EXPECT_EQ(change->access, (proto::ib::Access{.remote_write = true})) << other;
+    }
 }
 
 TEST(VerbsAttributes, AProgramMayHaveAsManyReadsOutstandingAsSoftRoceKeeps) {

@@ -227,7 +227,7 @@ void Builder::join() {
 }
 
 int Builder::complete(ibv_qp_ex& pair) {
-    const int error = errno_of([&] {
+    const int error = called([&] {
         if (error_ != 0 || requests_.empty()) return error_;
         join();
         return post_together(pair.qp_base, requests_.front(), requests_.size());

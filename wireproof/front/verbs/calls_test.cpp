@@ -2,7 +2,6 @@
 // to itself.
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
@@ -177,6 +176,22 @@ TEST(Verbs, AQueryShowsStatePsnsAndAddress) {
     EXPECT_EQ(created.sq_sig_all, 1);
 }
 
+// UCX asserts that the member still has the state that it gave.
+TEST(Verbs, AQueryThatDoesNotAskForTheStateLeavesTheMemberOfTheQueuePair) {
+    Pair pair;
+    Contact wrong = pair.b.contact();
+    ++wrong.key;
+    ASSERT_EQ(pair.a.post(IBV_WR_RDMA_WRITE, 1, pair.a.piece(0, 8), wrong), 0);
+    EXPECT_EQ(pair.a.wait().status, IBV_WC_REM_ACCESS_ERR);
+    ibv_qp_attr attributes{};
+    ibv_qp_init_attr created{};
+    ASSERT_EQ(ibv_query_qp(pair.a.pair, &attributes, IBV_QP_AV | IBV_QP_DEST_QPN, &created), 0);
+    EXPECT_EQ(attributes.qp_state, IBV_QPS_ERR);
+    EXPECT_EQ(pair.a.pair->state, IBV_QPS_RTS);
+    ASSERT_EQ(ibv_query_qp(pair.a.pair, &attributes, IBV_QP_STATE, &created), 0);
+    EXPECT_EQ(pair.a.pair->state, IBV_QPS_ERR);
+}
+
 TEST(Verbs, AChannelIsReadableOnceForEachRequestToBeTold) {
     Pair pair(true);
     End& a = pair.a;
@@ -280,6 +295,25 @@ TEST(Verbs, AQueuePairTellsWhatItReallyTakes) {
     EXPECT_EQ(ibv_destroy_qp(pair), 0);
 }
 
+TEST(Verbs, WithSharedReceivesTheSizesOfAnOwnReceiveQueueAreIgnored) {
+    const End end;
+    ibv_srq_init_attr wanted{.srq_context = nullptr, .attr = {1, 1, 0}};
+    ibv_srq* const queue = ibv_create_srq(end.domain, &wanted);
+    ASSERT_NE(queue, nullptr);
+    ibv_qp_init_attr asked{};
+    asked.send_cq = asked.recv_cq = end.completions;
+    asked.srq = queue;
+    asked.qp_type = IBV_QPT_RC;
+    asked.cap.max_recv_wr = 1U << 30;
+    asked.cap.max_recv_sge = 1U << 20;
+    ibv_qp* const pair = ibv_create_qp(end.domain, &asked);
+    ASSERT_NE(pair, nullptr) << std::strerror(errno);
+    EXPECT_EQ(asked.cap.max_send_sge, 1U);
+    EXPECT_EQ(asked.cap.max_recv_sge, 0U);
+    EXPECT_EQ(ibv_destroy_qp(pair), 0);
+    EXPECT_EQ(ibv_destroy_srq(queue), 0);
+}
+
 TEST(Verbs, WorkIsRefusedInTheStatesInWhichAnAdapterRefusesIt) {
     End end;
     const Contact self = end.contact();
@@ -310,55 +344,6 @@ TEST(Verbs, APeerWithoutAGidIsRefused) {
                             IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                                 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
               EINVAL);
-}
-
-TEST(Verbs, MemoryIsRegisteredOnlyWhereItIsMappedAndMayBeWritten) {
-    End end;
-    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    void* const pages = ::mmap(nullptr, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ASSERT_NE(pages, MAP_FAILED);
-    ibv_mr* const readable = ibv_reg_mr(end.domain, pages, 2 * page, IBV_ACCESS_REMOTE_READ);
-    EXPECT_NE(readable, nullptr) << std::strerror(errno);
-    EXPECT_EQ(ibv_reg_mr(end.domain, pages, page, IBV_ACCESS_LOCAL_WRITE), nullptr);
-    EXPECT_EQ(errno, EFAULT);
-    if (readable != nullptr) ibv_dereg_mr(readable);
-    ::munmap(static_cast<char*>(pages) + page, page);
-    EXPECT_EQ(ibv_reg_mr(end.domain, pages, page + 1, 0), nullptr);
-    EXPECT_EQ(errno, EFAULT);
-    ::munmap(pages, page);
-}
-
-TEST(Verbs, RightsThatMakeNoSenseAreRefused) {
-    End end;
-    const auto refused = [&end](int access) {
-        errno = 0;
-        return ibv_reg_mr(end.domain, end.memory.data(), 8, access) == nullptr && errno == EINVAL;
-    };
-    EXPECT_TRUE(refused(IBV_ACCESS_REMOTE_WRITE));
-    EXPECT_TRUE(refused(IBV_ACCESS_REMOTE_ATOMIC));
-    EXPECT_TRUE(refused(IBV_ACCESS_ON_DEMAND));
-    EXPECT_TRUE(refused(IBV_ACCESS_ZERO_BASED));
-    ibv_mr* const relaxed = ibv_reg_mr(end.domain, end.memory.data(), 8,
-                                       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING);
-    EXPECT_NE(relaxed, nullptr);  // the flag is only a hint
-    if (relaxed != nullptr) ibv_dereg_mr(relaxed);
-}
-
-TEST(Verbs, ARegionThatIsRegisteredAnewKeepsItsKey) {
-    Pair pair;
-    const Contact b = pair.b.contact();
-    ASSERT_EQ(ibv_rereg_mr(pair.b.region, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0,
-                           IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ),
-              0);
-    EXPECT_EQ(pair.b.region->rkey, b.key);
-    ASSERT_EQ(pair.a.post(IBV_WR_RDMA_READ, 1, pair.a.piece(0, 8), b), 0);
-    EXPECT_EQ(pair.a.wait().status, IBV_WC_SUCCESS);
-    ASSERT_EQ(pair.a.post(IBV_WR_RDMA_WRITE, 2, pair.a.piece(0, 8), b), 0);
-    EXPECT_EQ(pair.a.wait().status, IBV_WC_REM_ACCESS_ERR);
-    EXPECT_EQ(ibv_rereg_mr(pair.b.region, 0, nullptr, nullptr, 0, 0), IBV_REREG_MR_ERR_INPUT);
-    EXPECT_EQ(ibv_rereg_mr(pair.b.region, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0,
-                           IBV_ACCESS_REMOTE_WRITE),
-              IBV_REREG_MR_ERR_INPUT);
 }
 
 TEST(Verbs, ADomainStaysWhileSomethingIsInIt) {
@@ -428,11 +413,16 @@ TEST(Verbs, StructuresOfEachLengthAreFilled) {
     ASSERT_EQ(table->query_port(end.context, 1, attributes, sizeof longer), 0);
     EXPECT_EQ(longer.known.state, IBV_PORT_ACTIVE);
     EXPECT_EQ(longer.known.gid_tbl_len, 2);
+    EXPECT_EQ(longer.known.flags, IBV_QPF_GRH_REQUIRED);
     for (const unsigned char byte : longer.later) EXPECT_EQ(byte, 0);
     std::memset(&longer, 0xEE, sizeof longer);
     ASSERT_EQ(table->query_port(end.context, 1, attributes, 8), 0);
     EXPECT_EQ(reinterpret_cast<unsigned char*>(&longer)[8], 0xEE);
     EXPECT_EQ(table->query_port(end.context, 2, attributes, sizeof longer), EINVAL);
+    ibv_device_attr_ex device{};
+    ASSERT_EQ(ibv_query_device_ex(end.context, nullptr, &device), 0);
+    EXPECT_NE(device.device_cap_flags_ex, 0U);
+    EXPECT_EQ(device.device_cap_flags_ex, device.orig_attr.device_cap_flags);
 }
 
 TEST(Verbs, EveryGidIsOfRocev2AndOfTheDevicesInterface) {

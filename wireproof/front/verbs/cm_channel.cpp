@@ -27,22 +27,22 @@ void CmChannel::push(CmChannelEvent event) {
     counter_.add();
 }
 
+int CmChannel::await() const {
+    return counter_.take() ? 0 : errno;
+}
+
 int CmChannel::take(void* to, std::size_t room) {
-    while (counter_.take()) {
-        const std::lock_guard guard(lock_);
-        if (events_.empty()) continue;  // remove() took it in the meantime
-        const CmChannelEvent& event = events_.front();
-        const auto* const bytes = reinterpret_cast<const std::byte*>(&event.response);
-        if (!copy_program(static_cast<std::byte*>(to), bytes,
-                          std::min(room, sizeof event.response))) {
-            counter_.add();
-            return EFAULT;
-        }
-        ++*event.taken;
-        events_.pop_front();
-        return 0;
+    const std::lock_guard guard(lock_);
+    if (events_.empty()) return ENOENT;  // remove() took it in the meantime
+    const CmChannelEvent& event = events_.front();
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&event.response);
+    if (!copy_program(static_cast<std::byte*>(to), bytes, std::min(room, sizeof event.response))) {
+        counter_.add();
+        return EFAULT;
     }
-    return errno;
+    ++*event.taken;
+    events_.pop_front();
+    return 0;
 }
 
 std::deque<CmChannelEvent> CmChannel::remove(std::uint32_t of) {

@@ -38,8 +38,12 @@ public:
     int handle() const { return shown_; }
 
     void push(CmChannelEvent event);
-    /// Waits for an event, unless the program made the descriptor nonblocking. Copies up to `room`
-    /// bytes of the event to the program's memory. Returns 0, EAGAIN, EINTR or EFAULT.
+    /// Waits for an event, unless the program made the descriptor nonblocking. Returns 0, EAGAIN or
+    /// EINTR. After 0 the caller calls take(). The thread may be cancelled here: this function and
+    /// its callers must hold nothing that only a destructor would release.
+    int await() const;
+    /// Copies up to `room` bytes of the next event to the program's memory. Returns 0 or EFAULT, or
+    /// ENOENT if there is no event any more: then the caller waits again.
     int take(void* to, std::size_t room);
     /// Removes and returns the waiting events of this identifier.
     std::deque<CmChannelEvent> remove(std::uint32_t of);

@@ -238,10 +238,12 @@ int init_queue_pair(const Call& call) {
                                     });
 }
 
+constexpr std::size_t least_of_event = offsetof(rdma_ucm_event_resp, reserved);
+
 int get_event(const Call& call) {
     rdma_ucm_get_event command{};
     if (!read(call, command)) return EINVAL;
-    if (call.room < offsetof(rdma_ucm_event_resp, reserved)) return ENOSPC;
+    if (call.room < least_of_event) return ENOSPC;
     return call.channel()->take(memory_at(command.response), call.room);
 }
 
@@ -290,15 +292,25 @@ constexpr std::array<int (*)(const Call&), RDMA_USER_CM_CMD_JOIN_MCAST + 1> comm
     migrate_id, query,      bind,       resolve_address, join_multicast,
 };
 
+/// Returns false if the bytes are no command.
+bool read_header(ConstBytes bytes, rdma_ucm_cmd_hdr& header) {
+    if (bytes.size() < sizeof header) return false;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    return header.cmd < commands.size() && header.in <= bytes.size() - sizeof header;
+}
+
 }  // namespace
+
+bool awaits_event(ConstBytes bytes) {
+    rdma_ucm_cmd_hdr header{};
+    return read_header(bytes, header) && header.cmd == RDMA_USER_CM_CMD_GET_EVENT &&
+           header.in >= sizeof(rdma_ucm_get_event) && header.out >= least_of_event;
+}
 
 int run_command(const CmCaller& caller, ConstBytes bytes) {
     rdma_ucm_cmd_hdr header{};
-    if (bytes.size() < sizeof header) return EINVAL;
-    std::memcpy(&header, bytes.data(), sizeof header);
-    const ConstBytes rest = bytes.subspan(sizeof header);
-    if (header.cmd >= commands.size() || header.in > rest.size()) return EINVAL;
-    return commands[header.cmd]({caller, rest.first(header.in), header.out});
+    if (!read_header(bytes, header)) return EINVAL;
+    return commands[header.cmd]({caller, bytes.subspan(sizeof header, header.in), header.out});
 }
 
 }  // namespace wireproof::verbs

@@ -19,6 +19,10 @@ struct CmCaller {
     std::function<std::shared_ptr<CmChannel>(int)> channel_of;
 };
 
+/// Whether the command is a right request for the next event. Then the caller first waits
+/// (CmChannel::await), and again if the result of run_command is ENOENT.
+bool awaits_event(ConstBytes bytes);
+
 /// Returns 0 or an errno. `bytes` is our memory. Pointers in the command lead to the program's
 /// memory: the result is EFAULT if that memory is not mapped.
 int run_command(const CmCaller& caller, ConstBytes bytes);

@@ -162,11 +162,13 @@ int RdmaCm::request(Instant now, ib::ConnectionManagement& management, CmIdentif
 }
 
 int RdmaCm::send_question(Instant now, ib::ConnectionManagement& management, CmIdentifier& one) {
+    const auto peer = engine_->find_peer(one.peer);
+    if (!peer) return ENETUNREACH;
     const auto* const request = std::get_if<ib::CmRequest>(&one.question);
     one.connection =
         request != nullptr
-            ? management.connect(now, one.peer, *request)
-            : management.resolve(now, one.peer, std::get<ib::CmServiceRequest>(one.question));
+            ? management.connect(now, *peer, *request)
+            : management.resolve(now, *peer, std::get<ib::CmServiceRequest>(one.question));
     if (!one.connection) return ENOMEM;
     connections_[*one.connection] = one.number;
     one.state = State::requesting;
@@ -430,7 +432,7 @@ void RdmaCm::on_request(Instant now, ib::ConnectionManagement& management,
         identifiers_.size() >= identifiers_max) {
         return refuse(ib::CmReason::no_resources, ib::CmServiceStatus::no_queue_pair);
     }
-    CmIdentifier& one = add_requested(*heard, event.id, event.peer, *gid);
+    CmIdentifier& one = add_requested(*heard, event.id, *gid);
     if (!asked.datagrams) watch(now, one);
     if (is_local(one.destination)) take_host_name(*addresses, one.destination);
     one.destination.port = addresses->source_port;
@@ -456,8 +458,7 @@ std::optional<ib::CmReason> RdmaCm::why_unfit(const CmIdentifier& heard,
     return std::nullopt;
 }
 
-CmIdentifier& RdmaCm::add_requested(const CmIdentifier& heard, ib::CmId id, PeerId peer,
-                                    const ib::Gid& gid) {
+CmIdentifier& RdmaCm::add_requested(const CmIdentifier& heard, ib::CmId id, const ib::Gid& gid) {
     CmIdentifier& one = add(heard.channel);
     one.space = heard.space;
     one.qp_type = heard.qp_type;
@@ -467,7 +468,6 @@ CmIdentifier& RdmaCm::add_requested(const CmIdentifier& heard, ib::CmId id, Peer
     one.source.port = heard.source.port;
     // The address from which the packets came. An address in the message may be forged.
     one.destination = address_of(gid).value_or(Address());
-    one.peer = peer;
     one.peer_gid = gid;
     one.path_mtu = engine_->path_mtu();
     one.connection = id;

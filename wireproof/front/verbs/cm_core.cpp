@@ -284,12 +284,11 @@ void RdmaCm::resolve_to(CmIdentifier& one, Address to) {
     to.port = rocev2_port;
     one.nobody = is_nobodys(to);
     if (!one.nobody) {
-        const auto peer = engine_->find_peer(to);
-        if (!peer) {
+        if (!engine_->find_peer(to)) {
             one.state = State::bound;
             return tell(one, cm_event::address_error, -ENETUNREACH);
         }
-        one.peer = *peer;
+        one.peer = to;
     }
     one.peer_gid = gid_of(to);
     one.on_device = true;

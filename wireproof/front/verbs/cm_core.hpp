@@ -58,7 +58,7 @@ struct CmIdentifier {
 
     Instant resolved_by{};
     bool nobody = false;  // no process has the destination
-    PeerId peer{};
+    Address peer{};       // of the side that asks: the host that it asks
     proto::ib::Gid peer_gid{};
     std::optional<std::uint64_t> peer_socket;  // if the peer is a process of this host
     std::optional<proto::ib::CmId>
@@ -185,7 +185,7 @@ private:
                     const proto::ib::CmEvent& event);
     std::optional<proto::ib::CmReason> why_unfit(const CmIdentifier& heard,
                                                  const proto::ib::CmRequest& request) const;
-    CmIdentifier& add_requested(const CmIdentifier& heard, proto::ib::CmId id, PeerId peer,
+    CmIdentifier& add_requested(const CmIdentifier& heard, proto::ib::CmId id,
                                 const proto::ib::Gid& gid);
     void on_answer(Instant now, CmIdentifier& one, const proto::ib::CmEvent& event);
     int send_question(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one);

@@ -103,11 +103,20 @@ int open_channel(int flags, int& handle) {
     return 0;
 }
 
-int run(int handle, const void* bytes, std::size_t size) {
+/// The descriptor of whose event this thread waits. The thread may be cancelled while it waits:
+/// then this is released with the thread's other variables.
+thread_local Open awaited;
+
+constexpr int must_wait = -1;  // for an event of `awaited`; no errno
+
+/// Returns 0, an errno or must_wait. `waited`: this thread has waited for an event of `awaited`,
+/// which may have been closed meanwhile.
+int run(int handle, const void* bytes, std::size_t size, bool waited) {
     // The longest command resolves two addresses of any kind.
     std::array<std::byte, sizeof(rdma_ucm_cmd_hdr) + 1024> copy{};
     Device& device = Device::of_process();
-    const Open open = device.find(handle);
+    const Open open = waited ? std::move(awaited) : device.find(handle);
+    awaited = Open();
     if (open.channel == nullptr) return EBADF;
     if (!open.rdma_cm->engine().is_ours()) return EIO;
     host::keep_memory_guard(open.rdma_cm->engine().now());
@@ -115,9 +124,20 @@ int run(int handle, const void* bytes, std::size_t size) {
     if (!copy_program(copy.data(), static_cast<const std::byte*>(bytes), length)) {
         return EFAULT;
     }
-    const CmCaller caller{*open.rdma_cm, open.channel,
-                          [&](int other) { return device.find(other).channel; }};
-    return run_command(caller, ConstBytes(copy).first(length));
+    const ConstBytes command = ConstBytes(copy).first(length);
+    const bool awaits = awaits_event(command);
+    if (!awaits || waited) {
+        const CmCaller caller{*open.rdma_cm, open.channel,
+                              [&](int other) { return device.find(other).channel; }};
+        const int error = run_command(caller, command);
+        if (!awaits || error != ENOENT) return error;
+    }
+    awaited = open;
+    return must_wait;
+}
+
+void wait_no_more() {
+    awaited = Open();
 }
 
 int close_channel(int handle) {
@@ -139,14 +159,6 @@ int close_channel(int handle) {
     return 0;
 }
 
-/// Returns the answer. If there is an error, sets errno and returns -1.
-template <class Answer>
-Answer answered(int error, Answer answer) {
-    if (error == 0) return answer;
-    errno = error;
-    return -1;
-}
-
 }  // namespace
 }  // namespace wireproof::verbs
 
@@ -154,15 +166,25 @@ using namespace wireproof;
 
 int wireproof_rdma_cm_open(int flags) {
     int handle = -1;
-    const int error = verbs::errno_of([&] { return verbs::open_channel(flags, handle); });
-    return verbs::answered(error, handle);
+    const int error = verbs::called([&] { return verbs::open_channel(flags, handle); });
+    return error == 0 ? handle : -1;
 }
 
+// This function has no variable with a destructor, so that a thread that is cancelled while it
+// waits runs no code of ours on its way out. The thread's end may come from another C++ library
+// than ours.
 ssize_t wireproof_rdma_cm_write(int handle, const void* command, size_t bytes) {
-    const int error = verbs::errno_of([&] { return verbs::run(handle, command, bytes); });
-    return verbs::answered(error, static_cast<ssize_t>(bytes));
+    int error = verbs::called([&] { return verbs::run(handle, command, bytes, false); });
+    while (error == verbs::must_wait) {
+        if (verbs::awaited.channel->await() != 0) {
+            verbs::called([] { return verbs::wait_no_more(), 0; });
+            return -1;
+        }
+        error = verbs::called([&] { return verbs::run(handle, command, bytes, true); });
+    }
+    return error == 0 ? static_cast<ssize_t>(bytes) : -1;
 }
 
 int wireproof_rdma_cm_close(int handle) {
-    return verbs::answered(verbs::errno_of([&] { return verbs::close_channel(handle); }), 0);
+    return verbs::called([&] { return verbs::close_channel(handle); }) == 0 ? 0 : -1;
 }

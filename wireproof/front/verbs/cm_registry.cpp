@@ -150,7 +150,7 @@ void sweep(int folder) {
 
 }  // namespace
 
-struct CmRegistry::Held {
+struct CmServiceFolder::Held {
     struct One {
         Handle file;
         Address address;
@@ -160,40 +160,19 @@ struct CmRegistry::Held {
 };
 
 // A thread that does not exist in a forked child may have held the lock.
-CmRegistry::CmRegistry(std::string folder)
-    : folder_(std::move(folder)), fork_([this] { new (&lock_) std::mutex; }) {}
+CmServiceFolder::CmServiceFolder(std::string path)
+    : path_(std::move(path)), fork_([this] { new (&lock_) std::mutex; }) {}
 
-CmRegistry::~CmRegistry() {
+CmServiceFolder::~CmServiceFolder() {
     give_up_all();
 }
 
-std::string CmRegistry::folder_of_user() {
-    const char* const runtime = ::secure_getenv("XDG_RUNTIME_DIR");
-    struct stat what {};
-    // The folder belongs to another user if this process took on its user (su) and kept the
-    // environment.
-    const bool own = runtime != nullptr && runtime[0] == '/' && ::stat(runtime, &what) == 0 &&
-                     what.st_uid == ::geteuid();
-    return own ? std::string(runtime) + "/wireproof"
-               : "/tmp/wireproof-" + std::to_string(::geteuid());
-}
-
-CmRegistry& CmRegistry::of_process() {
-    // Never destroyed, because a thread may use it while the process exits.
-    static CmRegistry& registry = []() -> CmRegistry& {
-        auto& made = *new CmRegistry(folder_of_user());
-        std::atexit([] { of_process().give_up_all(); });
-        return made;
-    }();
-    return registry;
-}
-
-Expected<int> CmRegistry::open_folder() const {
-    const auto failed = [this](const char* why) { return unexpected(folder_ + ": " + why); };
-    if (::mkdir(folder_.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+Expected<int> CmServiceFolder::open() const {
+    const auto failed = [this](const char* why) { return unexpected(path_ + ": " + why); };
+    if (::mkdir(path_.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
         return failed(std::strerror(errno));
     }
-    Handle folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    Handle folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!folder.is_open()) return failed(std::strerror(errno));
     struct stat what {};
     if (::fstat(folder.get(), &what) != 0) return failed(std::strerror(errno));
@@ -202,52 +181,52 @@ Expected<int> CmRegistry::open_folder() const {
     return folder.release();
 }
 
-std::string CmRegistry::why_no_folder() {
-    const auto opened = open_folder();
+std::string CmServiceFolder::why_not() {
+    const auto opened = open();
     if (!opened) return opened.error().message;
     const Handle folder(*opened);
     return "";
 }
 
-CmRegistry::Claim CmRegistry::claim(const CmService& service, const Address& address) {
+CmClaim CmServiceFolder::claim(const CmService& service, const Address& address) {
     const std::lock_guard guard(lock_);
     if (held_ == nullptr || held_->owner != ::getpid()) {
         // A forked child inherits the descriptors of its parent, but not the claims.
         held_ = std::make_unique<Held>();
     }
-    if (held_->services.contains(service)) return Claim::taken;
-    const auto opened = open_folder();
-    if (!opened) return Claim::no_folder;
+    if (held_->services.contains(service)) return CmClaim::taken;
+    const auto opened = open();
+    if (!opened) return CmClaim::no_folder;
     const Handle folder(*opened);
     if (held_->services.empty()) sweep(folder.get());  // later it would open files of ours
     const std::string name = name_of(service);
     const std::string hidden = "." + std::to_string(::getpid()) + "-" + name;
     ::unlinkat(folder.get(), hidden.c_str(), 0);  // left by a killed process with the same number
     Handle file = write_hidden(folder.get(), hidden, address);
-    if (!file.is_open()) return Claim::no_folder;
-    Claim claimed = Claim::taken;
+    if (!file.is_open()) return CmClaim::no_folder;
+    CmClaim claimed = CmClaim::taken;
     // read_living() removes the file of a dead process. Another process may then create a new one.
-    for (int tries = 0; tries < 3 && claimed == Claim::taken; ++tries) {
+    for (int tries = 0; tries < 3 && claimed == CmClaim::taken; ++tries) {
         if (::linkat(folder.get(), hidden.c_str(), folder.get(), name.c_str(), 0) == 0) {
-            claimed = Claim::held;
+            claimed = CmClaim::held;
         } else if (errno != EEXIST) {
-            claimed = Claim::no_folder;
+            claimed = CmClaim::no_folder;
         } else if (read_living(folder.get(), name)) {
             break;
         }
     }
     ::unlinkat(folder.get(), hidden.c_str(), 0);
-    if (claimed == Claim::held)
+    if (claimed == CmClaim::held)
         held_->services.emplace(service, Held::One{std::move(file), address});
     return claimed;
 }
 
-void CmRegistry::give_up(const CmService& service) {
+void CmServiceFolder::give_up(const CmService& service) {
     const std::lock_guard guard(lock_);
     if (held_ == nullptr || held_->owner != ::getpid()) return;
     const auto found = held_->services.find(service);
     if (found == held_->services.end()) return;
-    if (const auto opened = open_folder()) {
+    if (const auto opened = open()) {
         const Handle folder(*opened);
         const std::string name = name_of(service);
         if (is_named(folder.get(), name, found->second.file.get())) {
@@ -257,7 +236,7 @@ void CmRegistry::give_up(const CmService& service) {
     held_->services.erase(found);
 }
 
-void CmRegistry::give_up_all() {
+void CmServiceFolder::give_up_all() {
     std::unique_lock guard(lock_);
     if (held_ == nullptr || held_->owner != ::getpid()) return;
     while (!held_->services.empty()) {
@@ -270,16 +249,80 @@ void CmRegistry::give_up_all() {
 
 // If a process closes any descriptor of a file, it loses its lock on the file. So this function
 // does not open files of this process.
-std::optional<Address> CmRegistry::find(const CmService& service) {
+std::optional<Address> CmServiceFolder::find(const CmService& service) {
     const std::lock_guard guard(lock_);
     if (held_ != nullptr && held_->owner == ::getpid()) {
         const auto found = held_->services.find(service);
         if (found != held_->services.end()) return found->second.address;
     }
-    const auto opened = open_folder();
+    const auto opened = open();
     if (!opened) return std::nullopt;
     const Handle folder(*opened);
     return read_living(folder.get(), name_of(service));
+}
+
+CmRegistry::CmRegistry(const std::vector<std::string>& folders) {
+    for (const std::string& folder : folders) folders_.emplace_back(folder);
+}
+
+std::vector<std::string> CmRegistry::folders_of_user() {
+    std::vector<std::string> folders = {"/tmp/wireproof-" + std::to_string(::geteuid())};
+    const char* const runtime = ::secure_getenv("XDG_RUNTIME_DIR");
+    struct stat what {};
+    // The folder belongs to another user if this process took on its user (su) and kept the
+    // environment.
+    const bool own = runtime != nullptr && runtime[0] == '/' && ::stat(runtime, &what) == 0 &&
+                     what.st_uid == ::geteuid();
+    if (own) folders.push_back(std::string(runtime) + "/wireproof");
+    return folders;
+}
+
+CmRegistry& CmRegistry::of_process() {
+    // Never destroyed, because a thread may use it while the process exits.
+    static CmRegistry& registry = []() -> CmRegistry& {
+        auto& made = *new CmRegistry(folders_of_user());
+        std::atexit([] { of_process().give_up_all(); });
+        return made;
+    }();
+    return registry;
+}
+
+CmClaim CmRegistry::claim(const CmService& service, const Address& address) {
+    CmClaim result = CmClaim::no_folder;
+    for (std::size_t at = 0; at < folders_.size(); ++at) {
+        const CmClaim here = folders_[at].claim(service, address);
+        if (here == CmClaim::taken) {
+            while (at > 0) folders_[--at].give_up(service);
+            return here;
+        }
+        if (here == CmClaim::held) result = here;
+    }
+    return result;
+}
+
+void CmRegistry::give_up(const CmService& service) {
+    for (CmServiceFolder& folder : folders_) folder.give_up(service);
+}
+
+void CmRegistry::give_up_all() {
+    for (CmServiceFolder& folder : folders_) folder.give_up_all();
+}
+
+std::optional<Address> CmRegistry::find(const CmService& service) {
+    for (CmServiceFolder& folder : folders_) {
+        if (const auto found = folder.find(service)) return found;
+    }
+    return std::nullopt;
+}
+
+std::string CmRegistry::why_no_folder() {
+    std::string reasons;
+    for (CmServiceFolder& folder : folders_) {
+        const std::string why = folder.why_not();
+        if (why.empty()) return why;
+        reasons += (reasons.empty() ? "" : "; ") + why;
+    }
+    return reasons;
 }
 
 }  // namespace wireproof::verbs

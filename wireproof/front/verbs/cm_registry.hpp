@@ -2,16 +2,19 @@
 // file says which process listens to a port, so that a client that asks for 127.0.0.1, the host
 // itself, finds the process.
 //
-// The files are in a folder that only the user may use: $XDG_RUNTIME_DIR/wireproof, or
-// /tmp/wireproof-UID. A process holds a lock on its file for as long as it lives. The kernel
-// releases the lock however the process ends, and the next process that finds the file removes it.
+// The files are in folders that only the user may use: /tmp/wireproof-UID, and
+// $XDG_RUNTIME_DIR/wireproof if there is one. A process holds a lock on its file for as long as it
+// lives. The kernel releases the lock however the process ends, and the next process that finds the
+// file removes it.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "wireproof/base/expected.hpp"
 #include "wireproof/host/fork_watch.hpp"
@@ -26,44 +29,66 @@ struct CmService {
     friend auto operator<=>(const CmService&, const CmService&) = default;
 };
 
-/// Any thread may call any function.
-class CmRegistry {
+/// What became of a claim.
+enum class CmClaim : std::uint8_t {
+    held,      // this process has the service from now on
+    taken,     // a living process has it already
+    no_folder  // there is no folder that only this user may use
+};
+
+/// One folder. Any thread may call any function.
+class CmServiceFolder {
 public:
-    enum class Claim : std::uint8_t {
-        held,      // this process has it from now on
-        taken,     // a living process has it already
-        no_folder  // there is no folder that only this user may use
-    };
-
-    /// The registry creates `folder` when it needs it, with mode 0700.
-    explicit CmRegistry(std::string folder);
-    CmRegistry(const CmRegistry&) = delete;
-    CmRegistry& operator=(const CmRegistry&) = delete;
+    /// The folder is created when it is needed, with mode 0700.
+    explicit CmServiceFolder(std::string path);
+    CmServiceFolder(const CmServiceFolder&) = delete;
+    CmServiceFolder& operator=(const CmServiceFolder&) = delete;
     /// Gives up all services.
-    ~CmRegistry();
+    ~CmServiceFolder();
 
-    /// The registry of this process, in folder_of_user(). It gives up all services when the process
-    /// exits.
-    static CmRegistry& of_process();
-    static std::string folder_of_user();
-
-    Claim claim(const CmService& service, const Address& address);
+    CmClaim claim(const CmService& service, const Address& address);
     void give_up(const CmService& service);
     void give_up_all();
     /// The address with which a living process, or this one, claimed the service.
     std::optional<Address> find(const CmService& service);
-    /// The reason why there is no folder. The text is empty if there is one.
-    std::string why_no_folder();
+    /// The reason why the folder cannot be used. The text is empty if it can.
+    std::string why_not();
 
 private:
     struct Held;
 
-    Expected<int> open_folder() const;
+    Expected<int> open() const;
 
-    std::string folder_;
+    std::string path_;
     std::mutex lock_;
     std::unique_ptr<Held> held_;
     host::ForkWatch fork_;
+};
+
+/// The folders in which a process claims services and finds them. Two processes of a user find each
+/// other if they have one folder in common: a service of the system has no XDG_RUNTIME_DIR, and may
+/// have a /tmp of its own. All processes claim in the same order.
+class CmRegistry {
+public:
+    using Claim = CmClaim;
+
+    explicit CmRegistry(const std::vector<std::string>& folders);
+
+    /// The registry of this process, in folders_of_user(). It gives up all services when the
+    /// process exits.
+    static CmRegistry& of_process();
+    static std::vector<std::string> folders_of_user();
+
+    /// The claim holds in each folder that can be used.
+    Claim claim(const CmService& service, const Address& address);
+    void give_up(const CmService& service);
+    void give_up_all();
+    std::optional<Address> find(const CmService& service);
+    /// The reason why no folder can be used. The text is empty if one can.
+    std::string why_no_folder();
+
+private:
+    std::deque<CmServiceFolder> folders_;
 };
 
 }  // namespace wireproof::verbs

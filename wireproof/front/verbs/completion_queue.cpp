@@ -129,7 +129,7 @@ int poll_completions(ibv_cq* of, int count, ibv_wc* completions) {
     if (context.is_dead() || count < 0) return -1;
     int polled = 0;
     const std::uint8_t level = level_of_datagrams(*context.engine);
-    const int error = errno_of([&] {
+    const int error = called([&] {
         polled = context.engine->polling(queue.turns_seen, [&](proto::ib::Port& port) {
             proto::ib::CompletionQueue& from = port.completion_queue(queue.id);
             int taken = 0;
@@ -149,7 +149,7 @@ int request_notification(ibv_cq* of, int solicited_only) {
     CompletionQueue& queue = CompletionQueue::of(of);
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
-    return errno_of([&] {
+    return called([&] {
         return context.engine->before_sleep([&](proto::ib::Port& port) {
             port.completion_queue(queue.id).request_notify(solicited_only != 0);
             return 0;
@@ -175,9 +175,11 @@ ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
 }
 
 int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
-    if (channel->refcnt != 0) return EBUSY;
-    delete static_cast<Channel*>(channel);
-    return 0;
+    return verbs::called([channel] {
+        if (channel->refcnt != 0) return EBUSY;
+        delete static_cast<Channel*>(channel);
+        return 0;
+    });
 }
 
 ibv_cq* ibv_create_cq(ibv_context* context, int asked, void* user, ibv_comp_channel* channel,
@@ -196,7 +198,7 @@ int ibv_resize_cq(ibv_cq* of, int asked) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
     if (asked <= 0 || asked > verbs::limits::completions) return EINVAL;
-    return verbs::errno_of([&] {
+    return verbs::called([&] {
         const bool done = context.engine->locked([&](proto::ib::Port& port) {
             return port.completion_queue(queue.id).resize(static_cast<std::size_t>(asked));
         });
@@ -207,7 +209,7 @@ int ibv_resize_cq(ibv_cq* of, int asked) {
 }
 
 int ibv_destroy_cq(ibv_cq* queue) {
-    return verbs::errno_of(
+    return verbs::called(
         [&] { return verbs::destroy_completion_queue(CompletionQueue::of(queue)); });
 }
 

@@ -105,6 +105,7 @@ Expected<std::shared_ptr<Engine>> shared_engine() {
     if (auto known = shared.engine.lock(); known && known->is_ours()) return known;
     const auto settings = settings_of_environment();
     if (!settings) return tl::unexpected(settings.error());
+    const OpensDevice opening;
     auto engine = Engine::open(*settings);
     if (engine) {
         shared.engine = *engine;
@@ -143,17 +144,20 @@ ibv_context* ibv_open_device(ibv_device* device) {
 }
 
 int ibv_close_device(ibv_context* shown) {
-    Context* const context = &Context::of(shown);
-    // The engine of a dead device is leaked on purpose: its thread and its lock are the parent's.
-    if (context->is_dead()) {
-        new std::shared_ptr(context->engine);
-    } else {
-        context->engine->release_all_acks();
-        context->engine->forget_all(context);
-    }
-    ::pthread_mutex_destroy(&shown->mutex);
-    delete context;
-    return 0;
+    return wireproof::verbs::called([shown] {
+        Context* const context = &Context::of(shown);
+        // The engine of a dead device is leaked on purpose: its thread and its lock are the
+        // parent's.
+        if (context->is_dead()) {
+            new std::shared_ptr(context->engine);
+        } else {
+            context->engine->release_all_acks();
+            context->engine->forget_all(context);
+        }
+        ::pthread_mutex_destroy(&shown->mutex);
+        delete context;
+        return 0;
+    });
 }
 
 int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {

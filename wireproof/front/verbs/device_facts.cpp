@@ -11,6 +11,7 @@
 #include "wireproof/front/verbs/addressing.hpp"
 #include "wireproof/front/verbs/device_list.hpp"
 #include "wireproof/front/verbs/hooks/device_facts.h"
+#include "wireproof/front/verbs/settings.hpp"
 #include "wireproof/wire/udp/socket.hpp"
 
 namespace wireproof::verbs {
@@ -28,16 +29,24 @@ struct Told {
     }
 };
 
+thread_local bool opens = false;
+
 std::shared_ptr<Engine> known_engine() {
     Told& told = Told::of_process();
     const std::lock_guard guard(told.lock);
     return told.engine.lock();
 }
 
-wireproof_facts facts_of(const Engine& engine) {
-    const Address& address = engine.address();
+wireproof_facts facts_without_address(Link link) {
     wireproof_facts facts{};
-    facts.is_infiniband = engine.subnet() != nullptr ? 1 : 0;
+    facts.is_infiniband = link == Link::infiniband ? 1 : 0;
+    const std::uint64_t guid = device_guid();
+    std::memcpy(facts.guid, &guid, sizeof guid);
+    return facts;
+}
+
+wireproof_facts facts_of(const Address& address, Link link) {
+    wireproof_facts facts = facts_without_address(link);
     const SocketAddress socket = to_socket_address(address);
     std::memcpy(&facts.address, &socket, sizeof socket);
     const std::array gids = {link_local_gid_of(address), gid_of(address)};
@@ -45,15 +54,37 @@ wireproof_facts facts_of(const Engine& engine) {
     for (std::size_t i = 0; i < gids.size(); ++i) {
         std::copy(gids[i].begin(), gids[i].end(), facts.gids[i]);
     }
-    const std::uint64_t guid = device_guid();
-    std::memcpy(facts.guid, &guid, sizeof guid);
     if (const unsigned index = interface_of(address); index != 0) {
         ::if_indextoname(index, facts.interface);
     }
     return facts;
 }
 
+/// Before the program opens the device, the settings say what it will be. If they name no address,
+/// it is not known which one will be free. Empty: the settings are wrong, or this thread opens the
+/// device.
+std::optional<wireproof_facts> find_facts() {
+    const auto engine = known_engine();
+    if (engine != nullptr && engine->is_ours()) {
+        return facts_of(engine->address(),
+                        engine->subnet() != nullptr ? Link::infiniband : Link::ethernet);
+    }
+    if (opens) return std::nullopt;
+    const auto settings = settings_of_environment();
+    if (!settings) return std::nullopt;
+    return settings->address ? facts_of(*settings->address, settings->link)
+                             : facts_without_address(settings->link);
+}
+
 }  // namespace
+
+OpensDevice::OpensDevice() {
+    opens = true;
+}
+
+OpensDevice::~OpensDevice() {
+    opens = false;
+}
 
 void tell_hooks_of(const std::shared_ptr<Engine>& engine) {
     Told& told = Told::of_process();
@@ -64,10 +95,10 @@ void tell_hooks_of(const std::shared_ptr<Engine>& engine) {
 }  // namespace wireproof::verbs
 
 int wireproof_device_facts(struct wireproof_facts* facts) {
-    const int error = wireproof::verbs::errno_of([&] {
-        const auto engine = wireproof::verbs::known_engine();
-        if (engine == nullptr || !engine->is_ours()) return ENODEV;
-        *facts = wireproof::verbs::facts_of(*engine);
+    const int error = wireproof::verbs::called([&] {
+        const auto found = wireproof::verbs::find_facts();
+        if (!found) return ENODEV;
+        *facts = *found;
         return 0;
     });
     return error == 0 ? 0 : -1;

@@ -23,6 +23,9 @@ namespace {
 constexpr std::size_t packets_a_turn = 256;  // in each direction
 constexpr std::size_t packets_a_visit = 32;  // to one peer, before the next peer has its turn
 
+// Forgetting hosts takes up to 0.1 ms, and it may free no place.
+constexpr Duration between_forgetting = Duration::milliseconds(2);
+
 std::uint64_t random_seed() {
     std::random_device system;
     return std::uint64_t{system()} << 32 | system();
@@ -39,7 +42,7 @@ Address loopback(std::uint8_t last) {
 Expected<Rocev2Wire> open_wire(const Address& local, std::size_t path_mtu,
                                const Settings& settings) {
     return Rocev2Wire::open({.local = local,
-                             .peers_max = limits::strangers,
+                             .strangers_max = limits::strangers,
                              .frame_max = proto::ib::packet_max(path_mtu),
                              .receive_buffer = settings.receive_buffer,
                              .ecn = ecn_at(local, settings.congestion.used(local.is_loopback()))});
@@ -116,24 +119,6 @@ Expected<void> Engine::tamper(const Settings& settings) {
     faults_->begin(now);
     if (faults_->keeps_time()) start_keeper();
     return {};
-}
-
-std::optional<PeerId> Engine::peer_at(const Address& address) {
-    const std::lock_guard guard(lock_);
-    return find_peer(address);
-}
-
-std::optional<PeerId> Engine::find_peer(const Address& address) {
-    const auto peer = peers_.find(address, limits::hosts);
-    if (!peer) return std::nullopt;
-    learn_addresses();
-    peers_.call(*peer);
-    return peer;
-}
-
-Address Engine::address_of(PeerId peer) {
-    const std::lock_guard guard(lock_);
-    return peers_.udp().lane(peer).address();
 }
 
 void Engine::start_keeper() {
@@ -255,15 +240,6 @@ void Engine::forget_all(const void* owner) {
     }
 }
 
-// A host becomes a peer with its first packet. The program sees the host's address in completions
-// of datagrams.
-void Engine::learn_addresses() {
-    for (; named_ < peers_.udp().peers(); ++named_) {
-        const auto next = static_cast<PeerId>(named_);
-        port_.neighbours().set_gid(next, gid_of(peers_.udp().lane(next).address()));
-    }
-}
-
 void Engine::wait_for(std::unique_lock<std::mutex>& guard) {
     constexpr int tries = 100;
     for (int i = 0; i < tries; ++i) {
@@ -276,11 +252,16 @@ void Engine::wait_for(std::unique_lock<std::mutex>& guard) {
 Engine::Moved Engine::turn(Instant now) {
     host::keep_memory_guard(now);
     tell_device(now);
+    // Each packet of this turn may come from a host that is new.
+    if (peers_.udp().strangers() + packets_a_turn > limits::strangers && now >= forget_at_) {
+        forget_at_ = now + between_forgetting;
+        forget_hosts();
+    }
     std::size_t received = 0;
     while (received < packets_a_turn) {
         const auto frame = receive(now);
         if (!frame) break;
-        learn_addresses();
+        learn_address(frame->from);
         port_.on_frame(now, *frame);
         ++received;
     }

@@ -30,7 +30,7 @@
 namespace wireproof::verbs {
 
 /// Any thread may call any function. The functions that the caller passes (for the port or for
-/// events) run under the lock. They must not call the engine.
+/// events) run under the lock. They may call only the functions for callers that hold the lock.
 class Engine {
 public:
     static Expected<std::shared_ptr<Engine>> open(const Settings& settings);
@@ -135,7 +135,8 @@ public:
     /// The hearer receives events until it is forgotten or replaced. The caller owns it.
     void hear_connections(ConnectionHearer& hearer);
     void forget_connections(const ConnectionHearer& hearer);
-    /// Like peer_at(), for callers that hold the lock, such as a hearer.
+    /// Like hold(), for callers that hold the lock, such as a hearer. The peer stays the same only
+    /// while the port or the management uses it, so the caller must not keep the number otherwise.
     std::optional<PeerId> find_peer(const Address& address);
     /// Makes progress, unless another thread does or the poll of another queue just did
     /// (PollTurns), and then calls `take` with the port. If `take` returns 0 (it found nothing),
@@ -144,9 +145,10 @@ public:
     template <class Take>
     int polling(PollTurns::Seen& queue, Take&& take);
 
-    /// The peer at that address. It becomes a peer now if it is not one yet. The result is empty if
-    /// there are already limits::hosts peers, or if the address cannot be reached.
-    std::optional<PeerId> peer_at(const Address& address);
+    /// The peer at that address, until release(). The result is empty if the program names
+    /// limits::hosts other hosts, or if the address cannot be reached.
+    std::optional<PeerId> hold(const Address& address);
+    void release(PeerId peer);
     Address address_of(PeerId peer);
     /// Null if the GID is not known. For callers that hold the lock.
     const proto::ib::Gid* gid_of_peer(PeerId peer) { return port_.neighbours().gid(peer); }
@@ -193,7 +195,8 @@ private:
     };
     /// The caller of these functions holds the lock.
     Moved turn(Instant now);
-    void learn_addresses();
+    void learn_address(PeerId peer);
+    bool forget_hosts();
     void tell_events();
     std::size_t send(Instant now);
     void manage(Instant now);
@@ -241,10 +244,11 @@ private:
     PollHabit habit_;
     PollTurns turns_;
     PostGather gather_;
-    std::vector<PeerId> ready_;  // peers that may have packets to send
-    std::size_t named_ = 0;      // peers whose address the port knows
-    bool unfinished_ = false;    // a turn ended at its limit of packets
-    bool stalled_ = false;       // a ring was full
+    std::vector<PeerId> ready_;           // peers that may have packets to send
+    std::map<PeerId, std::size_t> held_;  // how often
+    Instant forget_at_;                   // not before: forgetting takes a while
+    bool unfinished_ = false;             // a turn ended at its limit of packets
+    bool stalled_ = false;                // a ring was full
     ShownCounters shown_{clock_};
     std::map<std::pair<About, std::uint32_t>, Listener> hearers_;
     std::atomic<std::uint32_t> domains_ = 0;

@@ -35,7 +35,7 @@ int start_poll(ibv_cq_ex* of, ibv_poll_cq_attr* attributes) {
     std::unique_lock<std::mutex> batch(queue.batch, std::defer_lock);
     if (!queue.single_threaded) batch.lock();
     std::optional<ibv_wc> next;
-    const int error = errno_of([&] {
+    const int error = called([&] {
         context.engine->polling(queue.turns_seen, [&](proto::ib::Port& port) {
             next = next_of(queue, port);
             return next ? 1 : 0;
@@ -54,7 +54,7 @@ int next_poll(ibv_cq_ex* of) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
     std::optional<ibv_wc> next;
-    const int error = errno_of([&] {
+    const int error = called([&] {
         next = context.engine->locked([&](proto::ib::Port& port) { return next_of(queue, port); });
         return 0;
     });

@@ -105,6 +105,11 @@ bool FaultDraws::in_burst(const FaultChances& chances, const Identity& packet) c
     return false;
 }
 
+void FaultDraws::forget(const PeerSet& gone) {
+    std::erase_if(
+        flows_, [&gone](const auto& flow) { return gone.contains(std::get<PeerId>(flow.first)); });
+}
+
 PacketFate FaultDraws::decide(const PassingPacket& packet) {
     PacketFate decided;
     const auto decoded = proto::ib::Packet::decode({.bytes = packet.bytes});

@@ -16,6 +16,7 @@
 
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/core/frame.hpp"
+#include "wireproof/core/peer_set.hpp"
 #include "wireproof/front/verbs/fault_script.hpp"
 
 namespace wireproof::verbs {
@@ -44,6 +45,8 @@ public:
     FaultDraws(const FaultScript& script, std::uint64_t seed);
 
     PacketFate decide(const PassingPacket& packet);
+    /// The next packets of peers with these numbers come from other hosts.
+    void forget(const PeerSet& gone);
 
 private:
     /// What the packets of a flow have in common: queue pair, peer, the peer's queue pair, way, and

@@ -196,6 +196,22 @@ std::optional<RxFrame> Faults::receive(Instant now, const proto::ib::Port& port,
                    .marked = lent_.marked};
 }
 
+void Faults::add_used_peers(PeerSet& to) const {
+    for (const Road* const road : {&sent_, &received_}) {
+        for (const auto& [peer, held] : road->held) {
+            if (!held.empty()) to.add(peer);
+        }
+        for (const Kept& kept : road->due) to.add(kept.peer);
+    }
+}
+
+void Faults::forget(const PeerSet& gone) {
+    for (Road* const road : {&sent_, &received_}) {
+        std::erase_if(road->held, [&gone](const auto& one) { return gone.contains(one.first); });
+    }
+    draws_.forget(gone);
+}
+
 bool Faults::is_down(Instant now) const {
     return std::any_of(downs_.begin(), downs_.end(),
                        [now](const Down& down) { return is_at(down, now); });

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "wireproof/core/hold_back.hpp"
+#include "wireproof/core/peer_set.hpp"
 #include "wireproof/front/verbs/fault_draws.hpp"
 #include "wireproof/front/verbs/packet_log.hpp"
 #include "wireproof/proto/ib/port.hpp"
@@ -47,6 +48,11 @@ public:
     /// valid until the next call.
     std::optional<RxFrame> receive(Instant now, const proto::ib::Port& port, Rocev2Wire& wire,
                                    const Next& next);
+
+    /// Adds the peers of packets that are held back.
+    void add_used_peers(PeerSet& to) const;
+    /// No packets of these peers are held back, and their numbers may become those of other hosts.
+    void forget(const PeerSet& gone);
 
     /// The device is opened now. Times in the script count from here.
     void begin(Instant now);

@@ -25,10 +25,10 @@ inline constexpr int outstanding_reads = 16;  // and Atomics, of one queue pair,
 /// Queries do not publish this number. perftest lets its own side have as many outstanding as the
 /// device of the peer keeps, whatever its own device publishes. Soft-RoCE keeps 128.
 inline constexpr int own_outstanding_reads = 128;
-inline constexpr int hosts = 4096;  // with which the device exchanges packets
-/// At most this many hosts become known by their packets alone. The other places are for hosts that
-/// the program names.
-inline constexpr int strangers = hosts / 2;
+/// Hosts that the program names at the same time: by queue pairs, address handles and connections.
+inline constexpr std::size_t hosts = 4096;
+/// Other hosts, which are known by their packets alone.
+inline constexpr std::size_t strangers = 2048;
 inline constexpr std::uint64_t message = proto::ib::message_max;
 inline constexpr int gids = 2;
 inline constexpr int port = 1;  // the only port

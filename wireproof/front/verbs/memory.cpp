@@ -18,6 +18,12 @@ struct Region : ibv_mr {
     static Region& of(ibv_mr* region) { return *static_cast<Region*>(region); }
 };
 
+// Rights that need a feature of the device: on-demand paging, and Flush, which the header does not
+// name yet.
+constexpr unsigned flush_global = 1U << 8;
+constexpr unsigned flush_persistent = 1U << 9;
+constexpr unsigned not_offered = IBV_ACCESS_ON_DEMAND | flush_global | flush_persistent;
+
 struct Pages {
     std::uintptr_t begin;
     std::size_t length;
@@ -57,6 +63,7 @@ int register_memory(ibv_pd* domain, void* address, std::size_t length, std::uint
                     unsigned flags, ibv_mr*& registered) {
     Context& context = Context::of(domain->context);
     if (context.is_dead()) return EIO;
+    if ((flags & not_offered) != 0) return EOPNOTSUPP;
     const auto access = access_of(flags);
     const auto from = reinterpret_cast<std::uintptr_t>(address);
     if (!access || length == 0 || length > limits::memory_region || from + length < from) {
@@ -101,15 +108,16 @@ int change(Region& region, const Changes& changes) {
     Context& context = Context::of(region.context);
     if (context.is_dead()) return EIO;
     if (changes.flags == 0 || (changes.flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0) return EINVAL;
+    const bool changes_access = (changes.flags & IBV_REREG_MR_CHANGE_ACCESS) != 0;
+    const auto asked = static_cast<unsigned>(changes.access);
+    if (changes_access && (asked & not_offered) != 0) return EOPNOTSUPP;
     const bool moves = (changes.flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
     ibv_pd* const domain =
         (changes.flags & IBV_REREG_MR_CHANGE_PD) != 0 ? changes.domain : region.pd;
     void* const address = moves ? changes.address : region.addr;
     const std::size_t length = moves ? changes.length : region.length;
     const std::uint64_t iova = moves ? reinterpret_cast<std::uintptr_t>(address) : region.iova;
-    const auto access = (changes.flags & IBV_REREG_MR_CHANGE_ACCESS) != 0
-                            ? access_of(static_cast<unsigned>(changes.access))
-                            : std::optional(region.access);
+    const auto access = changes_access ? access_of(asked) : std::optional(region.access);
     if (domain == nullptr || !access || length == 0 || length > limits::memory_region) {
         return EINVAL;
     }
@@ -135,15 +143,16 @@ int change(Region& region, const Changes& changes) {
 std::optional<proto::ib::Access> access_of(unsigned flags) {
     // The device ignores these flags: they are hints.
     flags &= ~(unsigned{IBV_ACCESS_OPTIONAL_RANGE} | unsigned{IBV_ACCESS_HUGETLB});
-    constexpr unsigned known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                               IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
-                               IBV_ACCESS_MW_BIND;
-    if ((flags & ~known) != 0) return std::nullopt;
-    return proto::ib::Access{.local_write = (flags & IBV_ACCESS_LOCAL_WRITE) != 0,
-                             .remote_write = (flags & IBV_ACCESS_REMOTE_WRITE) != 0,
-                             .remote_read = (flags & IBV_ACCESS_REMOTE_READ) != 0,
-                             .remote_atomic = (flags & IBV_ACCESS_REMOTE_ATOMIC) != 0,
-                             .window_bind = (flags & IBV_ACCESS_MW_BIND) != 0};
+    const proto::ib::Access access = known_access_of(flags);
+    return flags == flags_of(access) ? std::optional(access) : std::nullopt;
+}
+
+proto::ib::Access known_access_of(unsigned flags) {
+    return {.local_write = (flags & IBV_ACCESS_LOCAL_WRITE) != 0,
+            .remote_write = (flags & IBV_ACCESS_REMOTE_WRITE) != 0,
+            .remote_read = (flags & IBV_ACCESS_REMOTE_READ) != 0,
+            .remote_atomic = (flags & IBV_ACCESS_REMOTE_ATOMIC) != 0,
+            .window_bind = (flags & IBV_ACCESS_MW_BIND) != 0};
 }
 
 unsigned flags_of(const proto::ib::Access& access) {
@@ -197,12 +206,10 @@ ibv_mr* ibv_reg_mr_iova(ibv_pd* domain, void* address, std::size_t length, std::
 
 int ibv_rereg_mr(ibv_mr* of, int flags, ibv_pd* domain, void* address, std::size_t length,
                  int access) {
-    const int error = verbs::errno_of([&] {
+    const int error = verbs::called([&] {
         return verbs::change(verbs::Region::of(of), {flags, domain, address, length, access});
     });
-    if (error == 0) return 0;
-    errno = error;
-    return IBV_REREG_MR_ERR_INPUT;
+    return error == 0 ? 0 : IBV_REREG_MR_ERR_INPUT;
 }
 
 // Packets move only under the lock that this takes. So no packet is being copied from or to the
@@ -211,7 +218,7 @@ int ibv_dereg_mr(ibv_mr* of) {
     verbs::Region& region = verbs::Region::of(of);
     Context& context = Context::of(region.context);
     if (context.is_dead()) return EIO;
-    return verbs::errno_of([&] {
+    return verbs::called([&] {
         const bool gone = context.engine->locked(
             [&](proto::ib::Port& port) { return port.memory().remove_region(region.lkey); });
         if (!gone) return EBUSY;  // a window is bound to it

@@ -17,6 +17,8 @@ struct ProtectionDomain : ibv_pd {
 
 /// The result is empty if the device does not know a flag, or does not allow the flags together.
 std::optional<proto::ib::Access> access_of(unsigned flags);
+/// The rights that the device knows among the flags.
+proto::ib::Access known_access_of(unsigned flags);
 /// The flags for the rights of a peer, as a queue pair shows them.
 unsigned flags_of(const proto::ib::Access& access);
 

@@ -108,11 +108,36 @@ void Peers::unwatch(int handle) {
 }
 
 std::optional<PeerId> Peers::find(const Address& address, std::size_t most) {
-    if (const auto known = udp_.peer_at(address)) return known;
-    if (udp_.peers() >= most) return std::nullopt;
-    const auto next = static_cast<PeerId>(udp_.peers());
-    if (!udp_.set_peer(next, address)) return std::nullopt;
+    const auto known = udp_.peer_at(address);
+    if (known && !udp_.is_stranger(*known)) return known;
+    if (udp_.peers() - udp_.strangers() >= most) return std::nullopt;
+    if (known) {
+        udp_.acquaint(*known);
+        return known;
+    }
+    const auto next = udp_.next_peer();
+    if (!next || !udp_.set_peer(*next, address)) return std::nullopt;
     return next;
+}
+
+void Peers::add_used_peers(PeerSet& to) const {
+    for (const Link* link = first_; link != nullptr; link = link->next) {
+        if (link->state != Link::State::none || link->memory) to.add(link->peer);
+    }
+}
+
+// Their links stay in the list, for the next hosts with these numbers.
+PeerSet Peers::forget_all_but(const PeerSet& kept) {
+    PeerSet gone = udp_.forget_all_but(kept);
+    for (Link* link = first_; link != nullptr; link = link->next) {
+        if (!gone.contains(link->peer)) continue;
+        WIREPROOF_CHECK(link->state == Link::State::none && !link->memory);
+        link->their_life = 0;
+        link->held_until.reset();
+        link->pinged.reset();
+        link->answered = false;
+    }
+    return gone;
 }
 
 Peers::Link* Peers::known_link(PeerId peer) const {
@@ -354,7 +379,8 @@ void Peers::hear_caller(int handle) {
 void Peers::welcome(ControlSocket caller, const PeerMessage& hello, Descriptor offered) {
     const Address own = udp_.local_address();
     if (hello.address.host == own.host || hello.address.family != own.family) return;
-    const auto peer = find(hello.address, limits::strangers);
+    auto peer = udp_.peer_at(hello.address);
+    if (!peer) peer = udp_.add_stranger(hello.address);
     if (!peer) return;
     Link& link = link_of(*peer);
     // If two calls cross, the call of the device with the greater address stays.

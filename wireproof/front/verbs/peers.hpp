@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "wireproof/core/peer_set.hpp"
 #include "wireproof/front/verbs/peer_message.hpp"
 #include "wireproof/proto/ib/neighbours.hpp"
 #include "wireproof/wire/shm/shm_wire.hpp"
@@ -48,8 +49,13 @@ public:
 
     Rocev2Wire& udp() { return udp_; }
     const Rocev2Wire& udp() const { return udp_; }
-    /// The peer at that address. It becomes a peer now if there are fewer than `most`.
+    /// The peer at that address, which the program names. It becomes a peer now if it is none.
+    /// Empty: the program has named `most` other peers, or no peer can have this address.
     std::optional<PeerId> find(const Address& address, std::size_t most);
+    /// Adds the peers that are processes of this host, or that may be. Their numbers stay theirs.
+    void add_used_peers(PeerSet& to) const;
+    /// Forgets all hosts except these, and returns the numbers of the forgotten ones.
+    PeerSet forget_all_but(const PeerSet& kept);
     /// The caller is about to send to the peer. Starts to find out whether the peer is a process of
     /// this host.
     void call(PeerId peer);

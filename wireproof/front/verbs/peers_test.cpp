@@ -1,4 +1,7 @@
 // Both ends are in this process. Each Peers object is one device with an address of its own.
+#include <optional>
+#include <utility>
+
 #include "wireproof/front/verbs/descriptors_test_kit.hpp"
 #include "wireproof/front/verbs/peers_test_kit.hpp"
 
@@ -58,6 +61,38 @@ TEST(VerbsPeers, ShareNothingIfOneIsToldNotTo) {
         EXPECT_EQ(b.take(clock.pass()), "x");
         EXPECT_EQ(a.peers.udp().counters().udp.frames_sent, 1U);
     }
+}
+
+// The number of a process that has ended may become that of another host, and of the process again.
+TEST(VerbsPeers, AProcessOfThisHostIsForgottenOnlyAfterItHasEnded) {
+    Clock clock;
+    End a(1);
+    const auto used = [&a](PeerId peer) {
+        PeerSet peers;
+        a.peers.add_used_peers(peers);
+        return peers.contains(peer);
+    };
+    std::optional<End> b(std::in_place, 2);
+    const PeerId to_b = a.knows(2);
+    EXPECT_FALSE(used(to_b));
+    a.peers.call(to_b);
+    EXPECT_TRUE(used(to_b));
+    meet(a, *b, clock);
+    EXPECT_TRUE(a.shares(to_b));
+    EXPECT_TRUE(used(to_b));
+    b.reset();
+    hear(a, clock);
+    EXPECT_FALSE(used(to_b));
+    EXPECT_TRUE(a.peers.forget_all_but({}).contains(to_b));
+    EXPECT_EQ(a.knows(3), to_b);
+    EXPECT_FALSE(a.peers.holds(clock.now(), to_b));
+    EXPECT_FALSE(is_alive(a, to_b, clock.now()));
+    End again(2);
+    const PeerId new_b = a.knows(2);
+    EXPECT_NE(new_b, to_b);
+    a.peers.call(new_b);
+    meet(a, again, clock);
+    EXPECT_TRUE(a.shares(new_b));
 }
 
 TEST(VerbsPeers, NobodyIsWaitedForWhereNobodyIs) {

@@ -23,7 +23,7 @@ inline Address address_of(std::uint8_t last) {
 
 inline Rocev2Wire udp_at(std::uint8_t last) {
     auto wire = Rocev2Wire::open(
-        {.local = address_of(last), .peers_max = 16, .frame_max = proto::ib::packet_max(4096)});
+        {.local = address_of(last), .strangers_max = 16, .frame_max = proto::ib::packet_max(4096)});
     EXPECT_TRUE(wire.has_value()) << wire.error().message;
     return std::move(*wire);
 }

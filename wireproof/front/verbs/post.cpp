@@ -166,7 +166,7 @@ int take(const ibv_recv_wr& wr, Take&& take) {
 int post_sends(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
     Context& context = Context::of(pair->context);
     if (context.is_dead()) return refuse(requests, bad);
-    return verbs::errno_of([&] {
+    return called([&] {
         return context.engine->posting_work(
             pair->qp_num, packets_of(requests, *context.engine), [&](proto::ib::Port& port) {
                 return post_all(requests, bad,
@@ -197,7 +197,7 @@ int post_together(ibv_qp& pair, const ibv_send_wr& first, std::size_t count) {
 int post_receives(ibv_qp* pair, ibv_recv_wr* requests, ibv_recv_wr** bad) {
     Context& context = Context::of(pair->context);
     if (context.is_dead()) return refuse(requests, bad);
-    return verbs::errno_of([&] {
+    return called([&] {
         return context.engine->locked([&](proto::ib::Port& port) {
             return post_all(requests, bad, [&](const ibv_recv_wr& wr) {
                 return take(wr, [&](const proto::ib::ReceiveRequest& request) {
@@ -212,7 +212,7 @@ int post_shared_receives(ibv_srq* of, ibv_recv_wr* requests, ibv_recv_wr** bad) 
     const SharedReceives& queue = SharedReceives::of(of);
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return refuse(requests, bad);
-    return verbs::errno_of([&] {
+    return called([&] {
         return context.engine->locked([&](proto::ib::Port& port) {
             return post_all(requests, bad, [&](const ibv_recv_wr& wr) {
                 return take(wr, [&](const proto::ib::ReceiveRequest& request) {

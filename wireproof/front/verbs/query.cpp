@@ -68,9 +68,11 @@ ibv_port_attr port_attributes(Engine& engine) {
     shown.active_speed = speed_10_gbit;
     shown.phys_state = up ? link_up : link_disabled;
     shown.link_layer = IBV_LINK_LAYER_ETHERNET;
+    shown.flags = IBV_QPF_GRH_REQUIRED;  // programs choose by it whether to name a GID
     if (const Address* subnet = engine.subnet()) {
         shown.link_layer = IBV_LINK_LAYER_INFINIBAND;
         shown.port_cap_flags = IBV_PORT_CM_SUP;
+        shown.flags = 0;
         shown.lid = shown.sm_lid = lid_of(*subnet);
     }
     return shown;
@@ -108,9 +110,11 @@ int fill_entry(const Engine& engine, std::uint32_t port, std::uint32_t index,
 
 int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes,
                std::size_t size) {
-    if (port != limits::port) return EINVAL;
-    copy(port_attributes(*Context::of(context).engine), attributes, size);
-    return 0;
+    return called([&] {
+        if (port != limits::port) return EINVAL;
+        copy(port_attributes(*Context::of(context).engine), attributes, size);
+        return 0;
+    });
 }
 
 int query_device(ibv_context*, const ibv_query_device_ex_input* input,
@@ -119,6 +123,7 @@ int query_device(ibv_context*, const ibv_query_device_ex_input* input,
     if (size < sizeof attributes->orig_attr) return EINVAL;
     ibv_device_attr_ex shown{};
     shown.orig_attr = device_attributes();
+    shown.device_cap_flags_ex = shown.orig_attr.device_cap_flags;
     shown.phys_port_cnt_ex = limits::port;
     copy(shown, attributes, size);
     return 0;
@@ -167,23 +172,28 @@ int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t in
                       ibv_gid_entry* entry, std::uint32_t flags, std::size_t size) {
     if (flags != 0) return EOPNOTSUPP;
     if (size < sizeof(ibv_gid_entry)) return EINVAL;
-    ibv_gid_entry filled{};
-    const int error = verbs::fill_entry(*Context::of(context).engine, port, index, filled);
-    if (error == 0) verbs::copy(filled, entry, size);
-    return error;
+    return verbs::called([&] {
+        ibv_gid_entry filled{};
+        const int error = verbs::fill_entry(*Context::of(context).engine, port, index, filled);
+        if (error == 0) verbs::copy(filled, entry, size);
+        return error;
+    });
 }
 
 ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t room,
                              std::uint32_t flags, std::size_t size) {
     if (flags != 0) return -EOPNOTSUPP;
     if (size < sizeof(ibv_gid_entry) || room < verbs::limits::gids) return -EINVAL;
-    auto* to = reinterpret_cast<std::byte*>(entries);
-    for (std::uint32_t index = 0; index < verbs::limits::gids; ++index, to += size) {
-        ibv_gid_entry filled{};
-        verbs::fill_entry(*Context::of(context).engine, verbs::limits::port, index, filled);
-        verbs::copy(filled, to, size);
-    }
-    return verbs::limits::gids;
+    const int error = verbs::called([&] {
+        auto* to = reinterpret_cast<std::byte*>(entries);
+        for (std::uint32_t index = 0; index < verbs::limits::gids; ++index, to += size) {
+            ibv_gid_entry filled{};
+            verbs::fill_entry(*Context::of(context).engine, verbs::limits::port, index, filled);
+            verbs::copy(filled, to, size);
+        }
+        return 0;
+    });
+    return error == 0 ? ssize_t{verbs::limits::gids} : -error;
 }
 
 int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {

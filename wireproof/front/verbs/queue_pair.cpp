@@ -28,14 +28,13 @@ bool within_limits(const ibv_qp_cap& asked, bool shared_receives) {
 }
 
 /// The capacities that the queue pair gets. Each queue has at least one place: a queue of length 0
-/// would take no request.
+/// would take no request. With shared receives, the sizes of an own receive queue are ignored.
 ibv_qp_cap granted(ibv_qp_cap asked, bool shared_receives) {
+    if (shared_receives) asked.max_recv_wr = asked.max_recv_sge = 0;
     const std::uint32_t pieces = std::max({asked.max_send_sge, asked.max_recv_sge, 1U});
     asked.max_send_wr = std::max(asked.max_send_wr, 1U);
     asked.max_send_sge = pieces;
-    if (shared_receives) {
-        asked.max_recv_wr = asked.max_recv_sge = 0;
-    } else {
+    if (!shared_receives) {
         asked.max_recv_wr = std::max(asked.max_recv_wr, 1U);
         asked.max_recv_sge = pieces;
     }
@@ -153,20 +152,22 @@ int modify_queue_pair(QueuePair& pair, const ibv_qp_attr& attributes, int mask) 
     auto change = change_of(attributes, mask);
     if (!change) return EINVAL;
     Engine& engine = *context.engine;
+    std::optional<Address> address;
     if ((mask & IBV_QP_AV) != 0) {
-        const auto address = address_of(attributes.ah_attr, engine.subnet());
-        const auto peer = address ? engine.peer_at(*address) : std::nullopt;
-        if (!peer) return EINVAL;
-        change->address = *peer;
+        address = address_of(attributes.ah_attr, engine.subnet());
+        if (!address) return EINVAL;
         change->congestion = engine.congestion_to(*address);
     }
     if (change->state == proto::ib::QueuePairState::reset ||
         change->state == proto::ib::QueuePairState::error) {
         engine.release_acks(shown.qp_num);
     }
-    const proto::ib::ModifyStatus status =
-        engine.posting([&](proto::ib::Port& port) { return port.modify(shown.qp_num, *change); });
-    if (status != proto::ib::ModifyStatus::done) return EINVAL;
+    const bool done = engine.posting([&](proto::ib::Port& port) {
+        if (address) change->address = engine.find_peer(*address);
+        if (address && !change->address) return false;
+        return port.modify(shown.qp_num, *change) == proto::ib::ModifyStatus::done;
+    });
+    if (!done) return EINVAL;
     if ((mask & IBV_QP_AV) != 0) pair.address = attributes.ah_attr;
     if (change->state) {
         shown.state = attributes.qp_state;
@@ -175,7 +176,8 @@ int modify_queue_pair(QueuePair& pair, const ibv_qp_attr& attributes, int mask) 
     return 0;
 }
 
-int query_queue_pair(QueuePair& pair, ibv_qp_attr& attributes, ibv_qp_init_attr& created) {
+int query_queue_pair(QueuePair& pair, ibv_qp_attr& attributes, int mask,
+                     ibv_qp_init_attr& created) {
     ibv_qp& shown = pair.shown();
     Context& context = Context::of(shown.context);
     if (context.is_dead()) return EIO;
@@ -184,7 +186,9 @@ int query_queue_pair(QueuePair& pair, ibv_qp_attr& attributes, ibv_qp_init_attr&
     });
     attributes.ah_attr = pair.address;
     attributes.cap = pair.capacity;
-    shown.state = attributes.qp_state;
+    // The genuine library leaves the member alone if the program does not ask for the state. UCX
+    // relies on this after a failure.
+    if ((mask & IBV_QP_STATE) != 0) shown.state = attributes.qp_state;
     created = {.qp_context = shown.qp_context,
                .send_cq = shown.send_cq,
                .recv_cq = shown.recv_cq,
@@ -238,17 +242,18 @@ ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* asked) {
 }
 
 int ibv_destroy_qp(ibv_qp* queue_pair) {
-    return verbs::errno_of([&] { return verbs::destroy_queue_pair(QueuePair::of(queue_pair)); });
+    return verbs::called([&] { return verbs::destroy_queue_pair(QueuePair::of(queue_pair)); });
 }
 
 int ibv_modify_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
-    return verbs::errno_of(
+    return verbs::called(
         [&] { return verbs::modify_queue_pair(QueuePair::of(queue_pair), *attributes, mask); });
 }
 
-int ibv_query_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int, ibv_qp_init_attr* created) {
-    return verbs::errno_of(
-        [&] { return verbs::query_queue_pair(QueuePair::of(queue_pair), *attributes, *created); });
+int ibv_query_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* created) {
+    return verbs::called([&] {
+        return verbs::query_queue_pair(QueuePair::of(queue_pair), *attributes, mask, *created);
+    });
 }
 
 // Only ibv_create_qp_ex makes queue pairs that have the extended operations.

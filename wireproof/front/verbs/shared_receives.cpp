@@ -96,17 +96,16 @@ ibv_srq* ibv_create_srq(ibv_pd* domain, ibv_srq_init_attr* asked) {
 }
 
 int ibv_modify_srq(ibv_srq* queue, ibv_srq_attr* attributes, int mask) {
-    return verbs::errno_of([&] {
+    return verbs::called([&] {
         return verbs::modify_shared_receives(SharedReceives::of(queue), *attributes, mask);
     });
 }
 
 int ibv_query_srq(ibv_srq* queue, ibv_srq_attr* attributes) {
-    return verbs::errno_of(
+    return verbs::called(
         [&] { return verbs::query_shared_receives(SharedReceives::of(queue), *attributes); });
 }
 
 int ibv_destroy_srq(ibv_srq* queue) {
-    return verbs::errno_of(
-        [&] { return verbs::destroy_shared_receives(SharedReceives::of(queue)); });
+    return verbs::called([&] { return verbs::destroy_shared_receives(SharedReceives::of(queue)); });
 }

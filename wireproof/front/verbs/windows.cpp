@@ -49,7 +49,7 @@ ibv_mw* allocate_window(ibv_pd* domain, ibv_mw_type type) {
 int free_window(ibv_mw* window) {
     Context& context = Context::of(window->context);
     if (context.is_dead()) return EIO;
-    return errno_of([&] {
+    return called([&] {
         const bool gone = context.engine->locked(
             [&](proto::ib::Port& port) { return port.memory().remove_window(window->rkey); });
         if (!gone) return EINVAL;

@@ -81,6 +81,12 @@ public:
         if (queue.overrun() && !lost_before) tell(PortEvent::What::overrun, id);
         return pushed != CompletionQueue::Pushed::lost;
     }
+    /// Adds the senders of datagrams whose completions were not polled.
+    void add_senders(PeerSet& to) const {
+        for (const auto& queue : completion_queues_) {
+            if (queue) queue->add_senders(to);
+        }
+    }
     template <class Number>
     void tell(PortEvent::What what, Number number) {
         if (events_.size() == events_max) events_.pop_front();

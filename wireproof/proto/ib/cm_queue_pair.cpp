@@ -177,4 +177,14 @@ void CmQueuePair::disconnected(CmId id) {
     queue_pairs_.erase(found);
 }
 
+void CmQueuePair::add_used_peers(PeerSet& to) const {
+    management().add_used_peers(to);
+    for (const Waiting* const waiting : {&requests_, &queries_}) {
+        for (const auto& [service, events] : *waiting) {
+            for (const CmEvent& event : events) to.add(event.peer);
+        }
+    }
+    for (const auto& [id, event] : answers_) to.add(event.peer);
+}
+
 }  // namespace wireproof::proto::ib

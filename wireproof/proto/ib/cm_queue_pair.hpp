@@ -60,6 +60,10 @@ public:
     /// Returns false after the connection has ended: no answer will come.
     bool is_joined(CmId id) const { return queue_pairs_.contains(id); }
 
+    /// Adds the peers of connections and questions that are not over, and of events that the caller
+    /// has not taken.
+    void add_used_peers(PeerSet& to) const;
+
     /// Receives and sends datagrams, and handles expired timers.
     void poll(Instant now);
     void on_event(const PortEvent& event);

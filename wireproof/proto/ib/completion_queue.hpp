@@ -10,6 +10,7 @@
 #include "wireproof/base/ring.hpp"
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/core/frame.hpp"
+#include "wireproof/core/peer_set.hpp"
 #include "wireproof/proto/ib/work_request.hpp"
 
 namespace wireproof::proto::ib {
@@ -111,6 +112,12 @@ public:
             notify_ == Notify::any || (notify_ == Notify::solicited && (solicited || failed));
         if (tells) notify_ = Notify::none;
         return tells ? Pushed::kept_and_told : Pushed::kept;
+    }
+    /// Adds the senders of the datagrams whose completions wait.
+    void add_senders(PeerSet& to) const {
+        for (std::size_t i = 0; i < waiting_.size(); ++i) {
+            if (waiting_[i].from_queue_pair != 0) to.add(waiting_[i].from);
+        }
     }
     /// Removes the completions of a queue pair that the user has not polled.
     void drop(std::uint32_t queue_pair) {

@@ -82,6 +82,30 @@ void ConnectionManagement::forget(std::uint32_t id) {
     connections_.erase(at);
 }
 
+void ConnectionManagement::add_used_peers(PeerSet& to) const {
+    for (const auto& [id, one] : connections_) {
+        if (one.state != State::over) to.add(one.peer);
+    }
+    for (const Early& one : early_) to.add(one.from);
+    for (const Outgoing& one : outgoing_) to.add(one.to);
+    for (const CmEvent& one : events_) to.add(one.peer);
+}
+
+void ConnectionManagement::add_ended_peers(PeerSet& to) const {
+    for (const Ledger& ledger : ledgers_) {
+        for (const std::uint32_t id : ledger.over) to.add(connections_.at(id).peer);
+    }
+}
+
+void ConnectionManagement::forget_peers(const PeerSet& peers) {
+    for (const Ledger& ledger : ledgers_) {
+        for (std::size_t i = ledger.over.size(); i > 0; --i) {
+            const std::uint32_t id = ledger.over[i - 1];
+            if (peers.contains(connections_.at(id).peer)) forget(id);
+        }
+    }
+}
+
 void ConnectionManagement::tell(CmEvent::What what, const Connection& connection,
                                 CmMessage message) {
     events_.push_back({what, CmId(connection.local_id), connection.peer, std::move(message)});

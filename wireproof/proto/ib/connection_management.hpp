@@ -27,6 +27,7 @@
 
 #include "wireproof/base/instant.hpp"
 #include "wireproof/core/engine.hpp"
+#include "wireproof/core/peer_set.hpp"
 #include "wireproof/proto/ib/cm_messages.hpp"
 
 namespace wireproof::proto::ib {
@@ -156,6 +157,15 @@ public:
     };
     std::optional<Outgoing> poll_transmit();
     bool has_outgoing() const { return !outgoing_.empty(); }
+
+    /// Adds the peers of connections, resolutions and queries that are not over, of requests
+    /// without a listener, and of datagrams and events that wait. While a peer is in use, its
+    /// number must not become that of another host.
+    void add_used_peers(PeerSet& to) const;
+    /// Adds the peers of ended entries, whose duplicates are still answered.
+    void add_ended_peers(PeerSet& to) const;
+    /// The numbers of these peers belong to no host any more. They are not in use.
+    void forget_peers(const PeerSet& peers);
 
     const CmCounters& counters() const { return counters_; }
     /// The number of connections, resolutions and queries. It includes those that ended a short

@@ -8,6 +8,7 @@
 
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/core/frame.hpp"
+#include "wireproof/core/peer_set.hpp"
 #include "wireproof/proto/ib/gid.hpp"
 
 namespace wireproof::proto::ib {
@@ -23,6 +24,14 @@ public:
     const Gid* gid(PeerId peer) const {
         const auto found = gids_.find(peer);
         return found == gids_.end() ? nullptr : &found->second;
+    }
+
+    /// The numbers of these peers belong to no hosts any more.
+    void forget(const PeerSet& gone) {
+        std::erase_if(gids_, [&gone](const auto& one) { return gone.contains(one.first); });
+        for (auto* const peers : {&alive_, &acks_unasked_}) {
+            std::erase_if(*peers, [&gone](PeerId peer) { return gone.contains(peer); });
+        }
     }
 
     /// The process of the peer is known to be alive, though it may be stopped. A timeout then uses

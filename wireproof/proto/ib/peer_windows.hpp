@@ -17,6 +17,7 @@
 
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/core/frame.hpp"
+#include "wireproof/core/peer_set.hpp"
 
 namespace wireproof::proto::ib {
 
@@ -90,6 +91,11 @@ public:
         if (found == flows_.end() || found->second.waiting.empty() || room(peer) == 0) return;
         for (const std::uint32_t queue_pair : found->second.waiting) wake(queue_pair);
         found->second.waiting.clear();
+    }
+
+    /// No queue pair has these peers, and their numbers may become those of other hosts.
+    void forget(const PeerSet& gone) {
+        std::erase_if(flows_, [&gone](const auto& one) { return gone.contains(one.first); });
     }
 
     void fingerprint(Fingerprint& sink) const;

@@ -101,6 +101,16 @@ bool Port::remove_queue_pair(std::uint32_t number) {
     return true;
 }
 
+void Port::add_used_peers(PeerSet& to) const {
+    for (const auto& [number, queue_pair] : queue_pairs_) {
+        const QueuePairCore& core = core_of(queue_pair);
+        if (core.attributes().has_address) to.add(core.attributes().address);
+        if (!std::holds_alternative<UdQueuePair>(queue_pair)) continue;
+        for (std::size_t i = 0; i < core.sends.size(); ++i) to.add(core.sends[i].terms.to);
+    }
+    adapter_.add_senders(to);
+}
+
 bool Port::is_used(CompletionQueueId id) const {
     return std::ranges::any_of(queue_pairs_, [id](const auto& one) {
         const QueuePairConfig& config = core_of(one.second).config();

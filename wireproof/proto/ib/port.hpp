@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "wireproof/core/engine.hpp"
+#include "wireproof/core/peer_set.hpp"
 #include "wireproof/proto/ib/adapter.hpp"
 #include "wireproof/proto/ib/connected_queue_pair.hpp"
 #include "wireproof/proto/ib/queue_pair_list.hpp"
@@ -66,6 +67,16 @@ public:
     /// never lost, and a full path stops the sender. A near peer has no window, and the port does
     /// not hold ACKs to save packets.
     void set_near(PeerId peer, bool near) { adapter_.windows.set_near(peer, near); }
+
+    /// Adds the peers of queue pairs, of posted datagrams, and of received datagrams whose
+    /// completions were not polled. While a peer is in use, its number must not become that of
+    /// another host.
+    void add_used_peers(PeerSet& to) const;
+    /// Nothing uses these peers, and their numbers belong to no hosts any more.
+    void forget_peers(const PeerSet& gone) {
+        adapter_.neighbours.forget(gone);
+        adapter_.windows.forget(gone);
+    }
 
     // Queues exist until they are removed. At that time nothing may use them.
     CompletionQueueId add_completion_queue(std::size_t capacity) {

@@ -458,5 +458,37 @@ TEST(Port, AQueuePairThatHadNothingToSendIsAskedAgainOnceItMayHave) {
     EXPECT_EQ(pair.a.leaving(pair.now).size(), 3U);
 }
 
+TEST(Port, AQueuePairUsesItsPeerUntilItIsResetOrRemoved) {
+    Pair pair({.transport = Transport::rc, .peer_window = {.start = 4}});
+    const auto used = [&pair] {
+        PeerSet all;
+        pair.a.port.add_used_peers(all);
+        EXPECT_FALSE(all.contains(PeerId{4}));
+        return all.contains(other_end);
+    };
+    EXPECT_TRUE(used());
+    pair.a.modify({.state = QueuePairState::error});
+    EXPECT_TRUE(used());
+    pair.a.modify({.state = QueuePairState::reset});
+    EXPECT_FALSE(used());
+}
+
+TEST(Port, OfAForgottenPeerNothingIsLeft) {
+    Pair pair({.transport = Transport::rc, .peer_window = {.start = 4}});
+    Port& port = pair.a.port;
+    port.neighbours().set_gid(other_end, Gid{1});
+    port.neighbours().set_alive(other_end, true);
+    port.neighbours().set_acks_unasked(other_end, true);
+    port.set_near(other_end, true);
+    ASSERT_TRUE(port.remove_queue_pair(pair.a.number));
+    PeerSet gone;
+    gone.add(other_end);
+    port.forget_peers(gone);
+    EXPECT_EQ(port.neighbours().gid(other_end), nullptr);
+    EXPECT_FALSE(port.neighbours().is_alive(other_end));
+    EXPECT_FALSE(port.neighbours().acks_unasked(other_end));
+    EXPECT_FALSE(port.windows().is_near(other_end));
+}
+
 }  // namespace
 }  // namespace wireproof::proto::ib::test

@@ -145,5 +145,23 @@ TEST_F(Datagrams, AreOnePacketAndSendOnly) {
     EXPECT_TRUE(a.port.poll_transmit_to(now, PeerId{9}, out, Port::PacketsOf::datagrams));
 }
 
+TEST_F(Datagrams, UseTheirDestinationUntilTheyLeaveAndTheirSenderUntilTheyArePolled) {
+    const auto uses = [](const End& end, PeerId peer) {
+        PeerSet used;
+        end.port.add_used_peers(used);
+        return used.contains(peer);
+    };
+    ASSERT_EQ(b.receive(4, b.piece(0, 200)), PostStatus::accepted);
+    EXPECT_FALSE(uses(a, PeerId{9}));
+    ASSERT_EQ(send(100, qkey), PostStatus::accepted);
+    EXPECT_TRUE(uses(a, PeerId{9}));
+    const auto packet = a.poll(now).value();
+    EXPECT_FALSE(uses(a, PeerId{9}));
+    EXPECT_EQ(b.give(now, packet, PeerId{21}), accepted);
+    EXPECT_TRUE(uses(b, PeerId{21}));
+    EXPECT_EQ(b.received().size(), 1U);
+    EXPECT_FALSE(uses(b, PeerId{21}));
+}
+
 }  // namespace
 }  // namespace wireproof::proto::ib::test

@@ -43,7 +43,7 @@ TEST(Rocev2Wire, WorksOutTheIdentificationThatAPeerCountsUp) {
 }
 
 TEST(Rocev2Wire, AStrangersFirstIdentificationIsKeptWithIt) {
-    Rocev2Wire wire = open_rocev2({.local = host(0), .peers_max = 1});
+    Rocev2Wire wire = open_rocev2({.local = host(0), .strangers_max = 1});
     const Address here = wire.local_address();
     Stranger peer(host(1));
     peer.send(here, peer.with_icrc(here, packet_of(48), 10'000));

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <string>
 #include <system_error>
+#include <type_traits>
 
 #include "wireproof/wire/udp/interface_mtu.hpp"
 #include "wireproof/wire/udp/ip_bytes.hpp"
@@ -220,6 +222,8 @@ Expected<void> Rocev2Wire::set_peer(PeerId peer, const Address& address) {
     }
     if (number > lanes_.size())
         return refused("the next peer is number " + std::to_string(lanes_.size()));
+    // The number of one more peer would be that of the first.
+    if (number == lanes_.size() && !next_peer()) return refused("there are too many peers");
     const auto known = numbers_.find(host_of(address));
     if (known != numbers_.end() && known->second != number) {
         return refused("its host is peer " + std::to_string(known->second) + " already");
@@ -228,13 +232,68 @@ Expected<void> Rocev2Wire::set_peer(PeerId peer, const Address& address) {
         const LaneCapabilities capabilities{.frame_max = config_.frame_max, .carries_intact = true};
         lanes_.push_back(Rocev2Lane(sending_.get(), capabilities, local_, number));
     }
+    forget_host(number);
+    std::erase(free_, peer);
     Rocev2Lane& lane = lanes_[number];
-    numbers_.erase(host_of(lane.address_));
     numbers_.emplace(host_of(address), number);
     lane.address_ = with_port(address);
     lane.to_ = to_socket_address(lane.address_);
-    lane.identifications_ = {};
+    lane.is_new_ = true;
     return {};
+}
+
+/// What is known of the host that has this number is not true of the next one.
+void Rocev2Wire::forget_host(std::size_t number) {
+    Rocev2Lane& lane = lanes_[number];
+    numbers_.erase(host_of(lane.address_));
+    lane.address_ = {};
+    lane.identifications_ = {};
+    lane.is_new_ = false;
+    if (std::exchange(lane.is_stranger_, false)) --strangers_;
+    sending_->forget_refusal(number);
+    errors_.forget(number);
+}
+
+std::optional<PeerId> Rocev2Wire::next_peer() const {
+    if (!free_.empty()) return free_.back();
+    if (lanes_.size() > std::numeric_limits<std::underlying_type_t<PeerId>>::max()) {
+        return std::nullopt;
+    }
+    return static_cast<PeerId>(lanes_.size());
+}
+
+std::optional<PeerId> Rocev2Wire::add_stranger(const Address& address) {
+    const auto next = strangers_ < config_.strangers_max ? next_peer() : std::nullopt;
+    if (!next || peer_at(address) || !set_peer(*next, host_of(address))) return std::nullopt;
+    lane(*next).is_stranger_ = true;
+    ++strangers_;
+    return next;
+}
+
+void Rocev2Wire::acquaint(PeerId peer) {
+    if (std::exchange(lane(peer).is_stranger_, false)) --strangers_;
+}
+
+void Rocev2Wire::forget(PeerId peer) {
+    if (!is_peer(peer)) return;
+    WIREPROOF_CHECK(sending_->is_empty());
+    forget_host(static_cast<std::size_t>(peer));
+    free_.push_back(peer);
+}
+
+// Without memory for the result, no peer is forgotten: the caller could not forget it.
+PeerSet Rocev2Wire::forget_all_but(const PeerSet& kept) {
+    PeerSet gone;
+    for (std::size_t number = 0; number < lanes_.size(); ++number) {
+        const auto peer = static_cast<PeerId>(number);
+        if (is_peer(peer) && !kept.contains(peer)) gone.add(peer);
+    }
+    free_.reserve(lanes_.size());
+    for (std::size_t number = 0; number < lanes_.size(); ++number) {
+        const auto peer = static_cast<PeerId>(number);
+        if (gone.contains(peer)) forget(peer);
+    }
+    return gone;
 }
 
 Rocev2Lane& Rocev2Wire::lane(PeerId peer) {
@@ -293,8 +352,8 @@ std::optional<Rocev2Wire::Arrival> Rocev2Wire::arrival_of(const ReceiveBatch::Fr
 }
 
 std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival, const ArrivalTime& came) {
-    const auto peer = peer_at(arrival.from);
-    if (!peer && lanes_.size() >= config_.peers_max) {
+    auto peer = peer_at(arrival.from);
+    if (!peer && (strangers_ >= config_.strangers_max || !next_peer())) {
         ++counters_.udp.unknown_source;
         return std::nullopt;
     }
@@ -302,14 +361,13 @@ std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival, const Arrival
     IdentificationWindow unknown;
     if (!icrc_holds(arrival, came, peer ? lane(*peer).identifications_ : unknown))
         return std::nullopt;
-    const PeerId from = peer.value_or(static_cast<PeerId>(lanes_.size()));
     if (!peer) {
-        const auto added = set_peer(from, host_of(arrival.from));
-        WIREPROOF_CHECK(added.has_value());
-        lane(from).identifications_ = unknown;
+        peer = add_stranger(arrival.from);
+        WIREPROOF_CHECK(peer.has_value());
+        lane(*peer).identifications_ = unknown;
     }
-    errors_.heard(static_cast<std::size_t>(from));
-    RxFrame frame{.bytes = arrival.packet, .from = from, .integrity = Integrity::intact};
+    errors_.heard(static_cast<std::size_t>(*peer));
+    RxFrame frame{.bytes = arrival.packet, .from = *peer, .integrity = Integrity::intact};
     frame.marked = arrival.marked;
     return frame;
 }

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "wireproof/core/peer_set.hpp"
 #include "wireproof/core/wire.hpp"
 #include "wireproof/wire/udp/address.hpp"
 #include "wireproof/wire/udp/counters.hpp"
@@ -69,7 +70,10 @@ public:
     /// tells the receiver of the damage. The whole frame must be in its room (TxFrame::add_all).
     void commit_damaged(std::size_t bit);
 
+    /// Not set while no host has this number.
     const Address& address() const { return address_; }
+    /// Returns true once for each host that gets this number.
+    bool take_new() { return std::exchange(is_new_, false); }
 
 private:
     friend class Rocev2Wire;
@@ -89,6 +93,8 @@ private:
     Address address_;
     SocketAddress to_{};
     IdentificationWindow identifications_;
+    bool is_new_ = false;
+    bool is_stranger_ = false;
 };
 
 class Rocev2Wire {
@@ -98,8 +104,8 @@ public:
         Address local = {};               // of one interface: the ICRC covers it
         std::vector<Address> peers = {};  // by PeerId
         /// A host that is no peer becomes one with its first right packet, until there are this
-        /// many peers.
-        std::size_t peers_max = 0;
+        /// many strangers: hosts that became peers in this way.
+        std::size_t strangers_max = 0;
         std::size_t frame_max = 1056;  // bytes of a packet: a path MTU of 1024
         int receive_buffer = 4 << 20;  // bytes wanted; the kernel may grant less
         int send_buffer = 4 << 20;
@@ -123,17 +129,38 @@ public:
     static Expected<std::size_t> frame_max_at(const Address& local);
 
     /// Sets the address of a known peer, or adds the next peer. Two peers cannot have one host.
+    /// The peer is no stranger.
     Expected<void> set_peer(PeerId peer, const Address& address);
+    /// The number of the next new peer. Empty: no number is left.
+    std::optional<PeerId> next_peer() const;
 
     /// From now on, a host that is no peer becomes one with its first right packet, until there are
-    /// `peers_max` peers. A lower number removes no peer.
-    void welcome(std::size_t peers_max) { config_.peers_max = peers_max; }
+    /// `strangers_max` strangers. A lower number removes no peer.
+    void welcome(std::size_t strangers_max) { config_.strangers_max = strangers_max; }
+    /// The host becomes a peer, as if its first packet had come. Empty: there are enough strangers,
+    /// or no peer can have this address.
+    std::optional<PeerId> add_stranger(const Address& address);
+    /// The user names this peer: it is no stranger any more.
+    void acquaint(PeerId peer);
+    /// The host is no peer any more, and its number is free for another host. The caller has
+    /// forgotten the number, and no packet to the peer waits for the flush.
+    void forget(PeerId peer);
+    /// Forgets all peers except these, and returns the forgotten ones.
+    PeerSet forget_all_but(const PeerSet& kept);
+    bool is_peer(PeerId peer) const {
+        const auto number = static_cast<std::size_t>(peer);
+        return number < lanes_.size() && lanes_[number].address_.is_set();
+    }
+    bool is_stranger(PeerId peer) const {
+        return lanes_.at(static_cast<std::size_t>(peer)).is_stranger_;
+    }
     /// The peer on this host, with any port.
     std::optional<PeerId> peer_at(const Address& host) const;
 
     Address local_address() const { return local_; }
     const Rocev2Counters& counters() const { return counters_; }
-    std::size_t peers() const { return lanes_.size(); }
+    std::size_t peers() const { return numbers_.size(); }
+    std::size_t strangers() const { return strangers_; }
 
     Rocev2Lane& lane(PeerId peer);
     std::optional<RxFrame> receive(Instant now);
@@ -160,6 +187,8 @@ public:
     bool prepare_to_sleep() const { return !receiving_.has_frame(); }
 
 private:
+    void forget_host(std::size_t number);
+
     /// A received packet whose ICRC is not yet checked. `headers` is empty if the socket hides
     /// them.
     struct Arrival {
@@ -186,6 +215,8 @@ private:
     ReceiveBatch receiving_;
     Config config_;
     std::deque<Rocev2Lane> lanes_;  // a deque: a new peer does not move the others
+    std::vector<PeerId> free_;      // numbers of lanes without a host
+    std::size_t strangers_ = 0;
     std::unordered_map<Address, std::size_t, AddressHash> numbers_;  // by host, with port 0
     Rocev2Counters counters_;
     std::uint16_t counted_from_ = 0;  // the identification of the datagram's first segment

@@ -156,7 +156,7 @@ TEST(Rocev2Wire, WhatIsDroppedIsCountedByItsReason) {
 }
 
 TEST(Rocev2Wire, AStrangerBecomesAPeerByARightPacketWhileThereIsRoom) {
-    Rocev2Wire wire = open_rocev2({.local = host(0), .peers_max = 1});
+    Rocev2Wire wire = open_rocev2({.local = host(0), .strangers_max = 1});
     Stranger one(host(1));
     Stranger two(host(2));
     const Address here = wire.local_address();
@@ -180,6 +180,75 @@ TEST(Rocev2Wire, AStrangerBecomesAPeerByARightPacketWhileThereIsRoom) {
     EXPECT_EQ(from, PeerId{1});
     EXPECT_EQ(wire.peer_at(host(1)), first);
     EXPECT_EQ(wire.peer_at(host(2)), PeerId{1});
+}
+
+TEST(Rocev2Wire, AForgottenHostGivesItsNumberToTheNextAndMayComeAgain) {
+    Rocev2Wire wire =
+        open_rocev2({.local = host(0), .peers = {host(1), host(2)}, .strangers_max = 1});
+    const Address here = wire.local_address();
+    Stranger one(host(3));
+    Stranger two(host(4));
+    PeerId from{7};
+    one.send(here, one.with_icrc(here, packet_of(40)));
+    EXPECT_EQ(next(wire, &from), packet_of(40));
+    EXPECT_EQ(from, PeerId{2});
+    EXPECT_TRUE(wire.lane(from).take_new());
+    EXPECT_FALSE(wire.lane(from).take_new());
+    EXPECT_EQ(wire.peers(), 3U);
+    EXPECT_EQ(wire.strangers(), 1U);
+    two.send(here, two.with_icrc(here, packet_of(40)));
+    EXPECT_TRUE(nothing_comes(wire));
+
+    wire.forget(PeerId{2});
+    wire.forget(PeerId{2});  // no harm
+    EXPECT_FALSE(wire.is_peer(PeerId{2}));
+    EXPECT_FALSE(wire.peer_at(host(3)));
+    EXPECT_EQ(wire.lane(PeerId{2}).claim(), nullptr);
+    EXPECT_EQ(wire.peers(), 2U);
+    EXPECT_EQ(wire.strangers(), 0U);
+    two.send(here, two.with_icrc(here, packet_of(40)));
+    EXPECT_EQ(next(wire, &from), packet_of(40));
+    EXPECT_EQ(from, PeerId{2});
+    EXPECT_EQ(wire.peer_at(host(4)), PeerId{2});
+    EXPECT_TRUE(wire.lane(from).take_new());
+
+    wire.forget(first);
+    EXPECT_EQ(wire.next_peer(), first);
+    ASSERT_TRUE(wire.set_peer(first, host(5)));
+    EXPECT_EQ(wire.next_peer(), PeerId{3});
+    wire.forget(PeerId{2});
+    one.send(here, one.with_icrc(here, packet_of(40)));
+    EXPECT_EQ(next(wire, &from), packet_of(40));
+    EXPECT_EQ(from, PeerId{2});
+}
+
+TEST(Rocev2Wire, AHostThatTheUserNamesIsNoStranger) {
+    Rocev2Wire wire = open_rocev2({.local = host(0), .strangers_max = 1});
+    const auto stranger = wire.add_stranger(host(1));
+    ASSERT_TRUE(stranger);
+    EXPECT_TRUE(wire.is_stranger(*stranger));
+    EXPECT_FALSE(wire.add_stranger(host(2)));
+    wire.acquaint(*stranger);
+    EXPECT_EQ(wire.strangers(), 0U);
+    EXPECT_FALSE(wire.add_stranger(host(1)));  // a peer already
+    const auto other = wire.add_stranger(host(2));
+    ASSERT_TRUE(other);
+    ASSERT_TRUE(wire.set_peer(*other, host(3)));
+    EXPECT_FALSE(wire.is_stranger(*other));
+    EXPECT_EQ(wire.strangers(), 0U);
+}
+
+// The refusal and the error were those of the host that had the number before.
+TEST(Rocev2Wire, WhatIsKnownOfAHostIsNotKnownOfTheNextWithItsNumber) {
+    Rocev2Wire wire =
+        open_rocev2({.local = host(0), .peers = {*Address::parse("255.255.255.255:0")}});
+    const Packet packet = packet_of(40);  // must stay valid until the flush
+    commit(wire, first, packet);
+    wire.flush(now);
+    EXPECT_NE(wire.trouble(first).cause, "");
+    wire.forget(first);
+    ASSERT_TRUE(wire.set_peer(first, host(1)));
+    EXPECT_EQ(wire.trouble(first).cause, "");
 }
 
 // Broadcasting needs a permission for which the socket never asked.

@@ -61,6 +61,8 @@ public:
         return capabilities;
     }
     std::size_t segments_max() const { return segments_max_; }
+    /// No frame waits for the flush.
+    bool is_empty() const { return count_ == 0; }
 
     /// The next frame, to this peer, empty; nullptr when the batch is full.
     TxFrame* claim(std::size_t peer);

@@ -172,6 +172,11 @@ HOOK int dup3(int from, int to, int flags) {
     return duplicated(from, NEXT(dup3)(from, to, flags));
 }
 
+static void leave_cancelled(void* unused) {
+    (void)unused;
+    leave();
+}
+
 HOOK ssize_t write(int fd, const void* data, size_t bytes) {
     /* Each command is longer than the 8 bytes that the device library itself writes to an
        eventfd. */
@@ -181,7 +186,11 @@ HOOK ssize_t write(int fd, const void* data, size_t bytes) {
         errno = EIO;
         return -1;
     }
-    const ssize_t result = device_write(fd, data, bytes);
-    leave();
+    /* A thread that waits for an event may be cancelled. The device library holds nothing then. */
+    ssize_t result = -1;
+    pthread_cleanup_push(leave_cancelled, NULL);
+    let_cancel();
+    result = device_write(fd, data, bytes);
+    pthread_cleanup_pop(1);
     return result;
 }

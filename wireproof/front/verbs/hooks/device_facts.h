@@ -23,8 +23,10 @@ struct wireproof_facts {
     char interface[IF_NAMESIZE]; /* the interface with the address; empty: not known */
 };
 
-/// Any thread may call it, even while it holds locks of the device library. Returns 0, or -1 if
-/// this process has no open device.
+/// Any thread may call it, even while it holds locks of the device library. If this process has no
+/// open device, the facts are those of the settings; without an address there, address and GIDs are
+/// zero. Returns 0, or -1 if there is no device and the settings are wrong, or while this thread
+/// opens the device.
 int wireproof_device_facts(struct wireproof_facts* facts);
 
 #ifdef __cplusplus

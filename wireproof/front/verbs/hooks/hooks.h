@@ -28,9 +28,12 @@ any_function next_function(_Atomic any_function* known, const char* name);
         (__typeof__(&(name)))next_function(&known_##name, #name); \
     })
 
-/* Returns true if this thread was not in a hook. Then it is in one until leave(). */
+/* Returns true if this thread was not in a hook. Then it is in one until leave(), and is not
+   cancelled meanwhile. */
 bool enter(void);
 void leave(void);
+/* Between enter() and leave(): the thread may be cancelled again, if the program lets it. */
+void let_cancel(void);
 
 /* The function that the device library exports with that name. NULL: the library is not loaded. */
 any_function device_function(const char* name);
@@ -47,9 +50,11 @@ struct place {
     enum place_kind kind;
     char path[PATH_ROOM]; /* leads to a file with the right type, rights and text */
     int text;             /* a descriptor that keeps `path` valid, or -1 */
+    int cancel_state;     /* if there is one: whether the program lets this thread be cancelled */
 };
 
-/* Call release_place() when the path has been used. find_place() does not change errno. */
+/* Call release_place() when the path has been used. While there is a descriptor, the thread is not
+   cancelled. find_place() does not change errno. */
 struct place find_place(const char* path);
 void release_place(struct place* place);
 

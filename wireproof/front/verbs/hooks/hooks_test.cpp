@@ -26,6 +26,7 @@
 
 #include "wireproof/front/verbs/hooks/cm_device.h"
 #include "wireproof/front/verbs/hooks/device_facts.h"
+#include "wireproof/front/verbs/hooks/hooks_test_kit.hpp"
 
 extern "C" {
 // Only a C library before 2.33 declares these.
@@ -36,76 +37,7 @@ int __open_2(const char* path, int flags);
 int __openat64_2(int folder, const char* path, int flags);
 }
 
-namespace {
-
-struct FakeDevice {
-    const char* address = nullptr;  // an IPv4 address; null: the device is not open
-    bool is_infiniband = false;
-    bool is_seen_from_inside = false;
-    std::vector<std::string> commands;
-    std::vector<int> closed;
-    std::size_t interfaces_seen_inside = 0;
-};
-FakeDevice fake;
-
-constexpr const char* node = "/dev/infiniband/uverbs0";
-constexpr const char* rdma_cm = "/dev/infiniband/rdma_cm";
-const std::string device = "/sys/class/infiniband/wireproof0";
-
-std::size_t count_of_interfaces() {
-    ifaddrs* all = nullptr;
-    if (getifaddrs(&all) != 0) return 0;
-    std::size_t count = 0;
-    for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) ++count;
-    freeifaddrs(all);
-    return count;
-}
-
-bool is_character_file(const struct stat& file) {
-    return S_ISCHR(file.st_mode);
-}
-
-std::string text_in(const std::string& path) {
-    std::array<char, 128> text{};
-    const int fd = open(path.c_str(), O_RDONLY);
-    if (fd == -1) return "";
-    const ssize_t length = read(fd, text.data(), text.size());
-    close(fd);
-    return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
-}
-
-std::vector<std::string> names_in(const std::string& path) {
-    std::vector<std::string> names;
-    DIR* const folder = opendir(path.c_str());
-    if (folder == nullptr) return names;
-    while (const dirent* entry = readdir(folder)) names.emplace_back(entry->d_name);
-    closedir(folder);
-    return names;
-}
-
-/// The exit code of a child that runs `what`.
-template <class What>
-int in_child(What&& what) {
-    const pid_t child = fork();
-    if (child == 0) _exit(what());
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-class Hooks : public testing::Test {
-protected:
-    Hooks() { fake = FakeDevice(); }
-
-    static int open_cm() { return open(rdma_cm, O_RDWR | O_CLOEXEC); }
-    static bool takes_commands(int fd) {
-        const std::size_t before = fake.commands.size();
-        const bool written = write(fd, "a command", 9) == 9;
-        return written && fake.commands.size() == before + 1;
-    }
-};
-
-}  // namespace
+using namespace hooks_test;
 
 extern "C" {
 
@@ -132,6 +64,7 @@ int wireproof_rdma_cm_open(int flags) {
 }
 
 ssize_t wireproof_rdma_cm_write(int, const void* command, size_t bytes) {
+    while (fake.awaits) pause();
     fake.commands.emplace_back(static_cast<const char*>(command), bytes);
     return static_cast<ssize_t>(bytes);
 }

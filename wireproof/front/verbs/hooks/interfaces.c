@@ -37,8 +37,8 @@ static void set_mask(struct interface* made) {
     }
 }
 
-/* Returns NULL if no device is open, if its address is not a loopback address, or if there is no
-   memory. */
+/* Returns NULL if the address of the device is not known, if it is not a loopback address, or if
+   there is no memory. */
 static struct interface* make_interface(void) {
     struct wireproof_facts facts;
     __typeof__(&wireproof_device_facts) const ask =

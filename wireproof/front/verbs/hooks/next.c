@@ -1,5 +1,6 @@
 /* Finds the functions to which the hooks pass calls on, and decides which calls are hooked. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sys/auxv.h>
 
 #include "wireproof/front/verbs/hooks/hooks.h"
@@ -16,14 +17,23 @@ any_function next_function(_Atomic any_function* known, const char* name) {
     return next;
 }
 
+/* Whether the program lets this thread be cancelled. */
+static _Thread_local int cancel_state __attribute__((tls_model("initial-exec")));
+
 bool enter(void) {
     if (inside || getauxval(AT_SECURE) != 0) return false;
     inside = true;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     return true;
+}
+
+void let_cancel(void) {
+    pthread_setcancelstate(cancel_state, NULL);
 }
 
 void leave(void) {
     inside = false;
+    let_cancel();
 }
 
 any_function device_function(const char* name) {

@@ -1,5 +1,6 @@
 /* The files that the kernel would have if the device were an adapter, and their contents. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -65,8 +66,8 @@ static const struct entry {
 };
 enum { ENTRIES = sizeof entries / sizeof *entries, TEXT_ROOM = 128 };
 
-/* If no device is open in this process, all facts are zero, as for an adapter without addresses.
-   The interface is then that of a device without settings. */
+/* If the device library is not loaded, all facts are zero, as for an adapter without addresses. The
+   interface is then that of a device without settings. */
 static struct wireproof_facts ask_device(void) {
     struct wireproof_facts facts;
     __typeof__(&wireproof_device_facts) const ask =
@@ -195,6 +196,7 @@ struct place find_place(const char* path) {
     look_up(simple, &place);
     errno = before;
     leave();
+    if (place.text != -1) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &place.cancel_state);
     return place;
 }
 
@@ -203,6 +205,7 @@ void release_place(struct place* place) {
     const int before = errno;
     NEXT(close)(place->text);
     errno = before;
+    pthread_setcancelstate(place->cancel_state, NULL);
 }
 
 bool find_folder(const char* path, char simple[PATH_ROOM]) {
