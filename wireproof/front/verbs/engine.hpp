@@ -85,16 +85,42 @@ public:
         leave_posting(now);
         return result;
     }
+    /// Like posting(), for a change after which packets of peers may fail: memory is no longer
+    /// registered, or a queue pair ends. An adapter has executed these packets by now, so the
+    /// device first takes all that have arrived. `queue_pair` ends, if it is not 0: the
+    /// acknowledgements that it holds leave first.
+    template <class Use>
+    auto ending(std::uint32_t queue_pair, Use&& use) {
+        const std::lock_guard guard(lock_);
+        take_arrived();
+        if (queue_pair != 0) {
+            port_.release_acks(queue_pair);
+            send(clock_.now());
+        }
+        const auto result = std::forward<Use>(use)(port_);
+        const Instant now = clock_.now();
+        send(now);
+        tell_events();
+        leave_posting(now);
+        return result;
+    }
     /// For about `packets` packets of new work for a queue pair. The work leaves at once, or it
     /// waits (PostGather). If it waits, it leaves with later work, at the next poll, when an answer
-    /// arrives, or when the keeper sends it (PollHabit::patience).
+    /// arrives, or when the keeper sends it (PollHabit::patience). If the work ends keys of memory,
+    /// the packets that have arrived use them first, as in ending().
+    struct Work {
+        std::uint32_t queue_pair = 0;
+        std::size_t packets = 0;
+        bool ends_keys = false;
+    };
     template <class Use>
-    auto posting_work(std::uint32_t queue_pair, std::size_t packets, Use&& use) {
+    auto posting_work(const Work& work, Use&& use) {
         const std::lock_guard guard(lock_);
+        if (work.ends_keys) take_arrived();
         const auto result = std::forward<Use>(use)(port_);
         const Instant now = clock_.now();
         habit_.called(now);
-        if (!gather_.waits(packets, port_.packets_under_way(now, queue_pair))) send(now);
+        if (!gather_.waits(work.packets, port_.packets_under_way(now, work.queue_pair))) send(now);
         tell_events();
         leave_posting(now);
         return result;
@@ -165,9 +191,7 @@ public:
     bool port_is_up();
     /// Makes work requests of a new queue pair fail, as the script of faults says.
     void plan_failures(std::uint32_t number);
-    /// Sends the acknowledgements that a queue pair holds, because the queue pair is about to end,
-    /// or those of all queue pairs, because the process is.
-    void release_acks(std::uint32_t number);
+    /// Sends the acknowledgements that all queue pairs hold, because the process is about to end.
     void release_all_acks();
     /// Forgets all hearers of this owner and ends its queue pairs.
     void forget_all(const void* owner);
@@ -193,6 +217,7 @@ private:
     };
     /// The caller of these functions holds the lock.
     Moved turn(Instant now);
+    void take_arrived();
     void learn_addresses();
     void tell_events();
     std::size_t send(Instant now);

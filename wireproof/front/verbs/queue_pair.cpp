@@ -134,8 +134,8 @@ int destroy_queue_pair(QueuePair& pair) {
     Context& context = Context::of(shown.context);
     if (context.is_dead()) return EIO;
     Engine& engine = *context.engine;
-    engine.release_acks(shown.qp_num);
-    engine.locked([&](proto::ib::Port& port) { return port.remove_queue_pair(shown.qp_num); });
+    engine.ending(shown.qp_num,
+                  [&](proto::ib::Port& port) { return port.remove_queue_pair(shown.qp_num); });
     engine.forget(Engine::About::queue_pair, shown.qp_num);
     context.forget_events(pair.events_taken);
     Acknowledged{shown.mutex, shown.cond, shown.events_completed}.wait_for(pair.events_taken);
@@ -160,12 +160,11 @@ int modify_queue_pair(QueuePair& pair, const ibv_qp_attr& attributes, int mask) 
         change->address = *peer;
         change->congestion = engine.congestion_to(*address);
     }
-    if (change->state == proto::ib::QueuePairState::reset ||
-        change->state == proto::ib::QueuePairState::error) {
-        engine.release_acks(shown.qp_num);
-    }
+    const bool ends = change->state == proto::ib::QueuePairState::reset ||
+                      change->state == proto::ib::QueuePairState::error;
+    const auto modify = [&](proto::ib::Port& port) { return port.modify(shown.qp_num, *change); };
     const proto::ib::ModifyStatus status =
-        engine.posting([&](proto::ib::Port& port) { return port.modify(shown.qp_num, *change); });
+        ends ? engine.ending(shown.qp_num, modify) : engine.posting(modify);
     if (status != proto::ib::ModifyStatus::done) return EINVAL;
     if ((mask & IBV_QP_AV) != 0) pair.address = attributes.ah_attr;
     if (change->state) {
