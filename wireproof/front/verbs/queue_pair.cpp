@@ -59,6 +59,7 @@ proto::ib::QueuePairConfig config_of(const ibv_pd& domain, const ibv_qp_init_att
     // timeout that comes too early sends all packets in flight again.
     config.timeout_factor = 4;
     config.ack_delay = proto::ib::usual_ack_delay;
+    config.asks_after_silence = true;
     config.acks_unasked = true;
     return config;
 }

@@ -42,6 +42,8 @@ struct QueuePairConfig {
     Duration ack_delay = {};
     /// The responder also acknowledges messages that ask for no acknowledgement (RC-37).
     bool acks_unasked = false;
+    /// The requester asks a silent responder again also without congestion control (RC-34).
+    bool asks_after_silence = false;
     /// The answer timeout is this factor times its nominal length, as the specification allows: 1 …
     /// 4.
     std::uint8_t timeout_factor = 1;

@@ -10,7 +10,8 @@ namespace wireproof::proto::ib {
 void RcRequester::start(const QueuePairCore& core) {
     reset();
     backoff_ = Backoff(core.config().backs_off);
-    flow_ = RcFlow(core.attributes().congestion, core.config().in_flight_max);
+    flow_ = RcFlow(core.attributes().congestion, core.config().in_flight_max,
+                   core.config().asks_after_silence);
     oldest_ = cursor_ = next_ = core.attributes().send_psn;
     allow_data_requests(core.attributes().max_rd_atomic);
     unlimited_ = !core.config().credits;
@@ -276,9 +277,12 @@ void RcRequester::sent(Instant now, const SendEntry& entry, std::uint32_t psns, 
         ++core.counters.resent;
         out.mark_resent();
     }
-    if (!flow_.wants_again() && controlled(core, adapter)) {
-        flow_.left(now,
-                   {.in_flight = in_flight(core), .psns = psns, .asks = since_ack_request_ == 0});
+    if (!flow_.wants_again() && watched(core, adapter)) {
+        const bool ends = cursor_ == core.circle().advance(entry.first, entry.packets - 1);
+        flow_.left(now, {.in_flight = in_flight(core),
+                         .psns = psns,
+                         .asks = since_ack_request_ == 0,
+                         .answered = ends});
     }
     if (cursor_ == oldest_) backoff_.oldest_left(out.size());
     cursor_ = core.circle().advance(cursor_, psns);
@@ -350,7 +354,7 @@ void RcRequester::go_back(RcFlow::Earlier earlier) {
 
 void RcRequester::on_deadline(Instant now, QueuePairCore& core, Adapter& adapter) {
     (void)timers_.take_expired(Timer::not_ready, now);
-    if (flow_.on()) flow_.on_deadline(now);
+    if (flow_.watches()) flow_.on_deadline(now);
     if (!timers_.take_expired(Timer::answer, now)) return;
     ++core.counters.timeouts;
     const bool alive = adapter.neighbours.is_alive(core.attributes().address);

@@ -86,6 +86,9 @@ private:
     bool controlled(const QueuePairCore& core, const Adapter& adapter) const {
         return flow_.on() && !adapter.windows.is_near(core.attributes().address);
     }
+    bool watched(const QueuePairCore& core, const Adapter& adapter) const {
+        return flow_.watches() && !adapter.windows.is_near(core.attributes().address);
+    }
     std::uint32_t flow_room(const QueuePairCore& core, const Adapter& adapter) const {
         return controlled(core, adapter) ? flow_.room(in_flight(core)) : ~std::uint32_t{0};
     }
