@@ -163,12 +163,19 @@ public:
     void forget_connections(const ConnectionHearer& hearer);
     /// Like peer_at(), for callers that hold the lock, such as a hearer.
     std::optional<PeerId> find_peer(const Address& address);
+    /// A completion queue of the port, as polls know it.
+    struct PolledQueue {
+        proto::ib::CompletionQueueId id{};
+        PollTurns::Seen turns_seen;  // under the lock
+    };
     /// Makes progress, unless another thread does or the poll of another queue just did
     /// (PollTurns), and then calls `take` with the port. If `take` returns 0 (it found nothing),
     /// the caller may yield or sleep for a while instead of polling again and again
-    /// (host::WaitSteps): another thread or process may need this processor.
+    /// (host::WaitSteps): another thread or process may need this processor. If the queue
+    /// has completions nevertheless, the program must first have the chance to poll other queues
+    /// (RC-38), and the result is 0 at once.
     template <class Take>
-    int polling(PollTurns::Seen& queue, Take&& take);
+    int polling(PolledQueue& queue, Take&& take);
 
     /// The peer at that address. It becomes a peer now if it is not one yet. The result is empty if
     /// there are already limits::hosts peers, or if the address cannot be reached.
@@ -218,6 +225,11 @@ private:
     /// The caller of these functions holds the lock.
     Moved turn(Instant now);
     void take_arrived();
+    /// The poll of the program ends, and the program may poll other queues now.
+    void found_nothing(proto::ib::CompletionQueueId queue) {
+        port_.found_nothing(queue);
+        tell_events();
+    }
     void learn_addresses();
     void tell_events();
     std::size_t send(Instant now);
@@ -279,7 +291,7 @@ private:
 };
 
 template <class Take>
-int Engine::polling(PollTurns::Seen& queue, Take&& take) {
+int Engine::polling(PolledQueue& queue, Take&& take) {
     using Step = host::WaitSteps::Step;
     for (Step step = Step::poll;;) {  // the last one, and then the next one
         Instant until;
@@ -289,9 +301,12 @@ int Engine::polling(PollTurns::Seen& queue, Take&& take) {
             if (!first) wait_for(guard);
             // Posted work waits for a turn.
             const bool covered =
-                first && step == Step::poll && !gather_.any() && turns_.covers(queue);
+                first && step == Step::poll && !gather_.any() && turns_.covers(queue.turns_seen);
             int taken = covered ? take(port_) : 0;
-            if (covered && taken == 0) return 0;
+            if (covered && taken == 0) {
+                found_nothing(queue.id);
+                return 0;
+            }
             const Instant now = clock_.now();
             habit_.polled(now);
             if (step == Step::yield) steps_.back(now);
@@ -300,14 +315,16 @@ int Engine::polling(PollTurns::Seen& queue, Take&& take) {
             if (!covered) {
                 if (first) {
                     moved = turn(now).any();
-                    turns_.make(queue);
+                    turns_.make(queue.turns_seen);
                 }
                 taken = take(port_);
             }
+            moved = moved || (taken == 0 && port_.completion_queue(queue.id).size() > 0);
             if (moved || taken != 0) steps_.heard(now);
             const bool waits = taken == 0 && step == Step::poll && !moved && !unfinished_;
             step = waits ? next_step(now) : Step::poll;
             if (step == Step::poll) {
+                if (taken == 0) found_nothing(queue.id);
                 leave_polling(now, taken != 0);
                 return taken;
             }

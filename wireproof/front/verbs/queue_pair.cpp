@@ -47,8 +47,8 @@ proto::ib::QueuePairConfig config_of(const ibv_pd& domain, const ibv_qp_init_att
     proto::ib::QueuePairConfig config;
     config.transport = transport;
     config.domain = domain.handle;
-    config.send_completions = CompletionQueue::of(asked.send_cq).id;
-    config.receive_completions = CompletionQueue::of(asked.recv_cq).id;
+    config.send_completions = CompletionQueue::of(asked.send_cq).polled.id;
+    config.receive_completions = CompletionQueue::of(asked.recv_cq).polled.id;
     if (asked.srq != nullptr) config.shared_receives = SharedReceives::of(asked.srq).id;
     config.limits = {.sends = capacity.max_send_wr,
                      .receives = capacity.max_recv_wr,
@@ -59,6 +59,7 @@ proto::ib::QueuePairConfig config_of(const ibv_pd& domain, const ibv_qp_init_att
     // timeout that comes too early sends all packets in flight again.
     config.timeout_factor = 4;
     config.ack_delay = proto::ib::usual_ack_delay;
+    config.message_hold = proto::ib::usual_message_hold;
     config.asks_after_silence = true;
     config.acks_unasked = true;
     return config;
