@@ -181,12 +181,12 @@ private:
 /// queue pair fails. When a queue pair is destroyed, its completions are removed from the queue.
 class WIREPROOF_EXPORT CompletionQueue {
 public:
-    /// `capacity`: how many completions the queue holds, 1 to 1,048,576. A smaller number counts as
-    /// 1, a larger one as 1,048,576.
+    /// `capacity`: 1 to 1,048,576 completions. Another number counts as the nearest of these.
     CompletionQueue(const Device& device, std::size_t capacity);
 
-    /// Takes the oldest completion from the queue and returns it; nothing if the queue is empty.
-    /// This call moves no packets: see Device::poll.
+    /// Takes the oldest completion; nothing if there is none. Moves no packets: see Device::poll.
+    /// Nothing once before a message, if a Read, an Atomic or a Write that completed before it
+    /// still waits in another queue: the message may say that this work is done.
     [[nodiscard]] std::optional<Completion> poll();
     /// As poll(), but blocks until there is a completion. Returns nothing if `limit` passes first,
     /// or if the Device is closed.

@@ -12,7 +12,7 @@ import unittest
 
 import verbs_programs as programs
 
-PROGRAMS = "ibv_rc_pingpong ibv_asyncwatch ibv_devinfo ib_send_bw ib_write_bw".split()
+PROGRAMS = "ibv_rc_pingpong ibv_asyncwatch ibv_devinfo ib_send_bw ib_send_lat ib_write_bw".split()
 RC = ["ibv_rc_pingpong", "-g", "1", "-c"]
 
 
@@ -97,6 +97,13 @@ class Packets(unittest.TestCase):
         self.passes([*RC, "-n", "20"], {}, {"WIREPROOF_VERBS_FAULTS": script,
                                             "WIREPROOF_VERBS_PCAPNG": written("named")})
         self.assertEqual(marks("named"), [f"lost: SEND Last, packet {n} of queue pair 1, attempt 1" for n in (8, 12)])
+
+    def test_a_lost_packet_of_a_ping_pong_waits_for_no_timeout(self):
+        """No packet follows that shows the loss. The answer timeout is over two minutes, so with it this would take longer
+        than the limit. RC-34"""
+        script = faults('[[packet]]\nopcode = "SEND Only"\nnth = [10, 12]\nfate = "lose"\n', "ping_pong.toml")
+        self.passes(["ib_send_lat", "-d", "wireproof0", "-x", "1", "-s", "8", "-n", "100", "-u", programs.SELDOM],
+                    {"WIREPROOF_VERBS_FAULTS": script})
 
 
 class Port(unittest.TestCase):

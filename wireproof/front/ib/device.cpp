@@ -383,7 +383,11 @@ std::optional<Completion> CompletionQueue::poll() {
     if (device.fork.forked()) return std::nullopt;
     const host::OneUser::Call call(device.user);
     const auto one = device.port.poll(inside_->id);
-    if (!one) return std::nullopt;
+    if (!one) {
+        // RC-38: the next poll finds it, so the user must not sleep before.
+        if (device.port.completion_queue(inside_->id).size() > 0) device.poll_is_due = true;
+        return std::nullopt;
+    }
     Completion completion{.id = one->id,
                           .status = work_status_of(one->status),
                           .operation = operation_of(one->kind),
@@ -405,9 +409,7 @@ std::optional<Completion> CompletionQueue::wait(std::chrono::milliseconds limit)
     Device::Inside& device = *inside_->device;
     if (device.fork.forked()) return std::nullopt;
     const host::OneUser::Call call(device.user);
-    const proto::ib::CompletionQueue& queue = device.port.completion_queue(inside_->id);
-    if (queue.size() == 0) device.wait([&queue] { return queue.size() > 0; }, limit);
-    return poll();
+    return wait_for(device, limit, [this] { return poll(); });
 }
 
 bool CompletionQueue::overrun() const {
@@ -421,7 +423,7 @@ void CompletionQueue::request_notify(bool solicited_only) {
     Device::Inside& device = *inside_->device;
     if (device.fork.forked()) return;
     const host::OneUser::Call call(device.user);
-    device.port.completion_queue(inside_->id).request_notify(solicited_only);
+    device.port.request_notify(inside_->id, solicited_only);
 }
 
 bool CompletionQueue::notified() {

@@ -55,6 +55,40 @@ TEST_F(Operations, AreNamedByEachCompletion) {
     EXPECT_EQ(flushed.operation, Operation::receive);
 }
 
+// RC-38: a program that polls the queue of messages first does not see the answer before its Read,
+// and a program that waits for messages alone gets them.
+TEST_F(Operations, AreSeenBeforeTheMessagesThatThePeerSentAfterThem) {
+    open();
+    CompletionQueue reads(a->device, 64);
+    CompletionQueue messages(a->device, 64);
+    a->pair = *QueuePair::create(a->domain, reads, messages, {});
+    b->pair = *QueuePair::create(b->domain, b->completions, b->completions, {});
+    connect();
+    for (const bool waits : {false, true}) {
+        ASSERT_EQ(a->pair.post_receive(1, a->region->piece(0, 8)), Status::ok);
+        ASSERT_EQ(b->pair.post_receive(2, b->region->piece(0, 8)), Status::ok);
+        ASSERT_EQ(a->pair.read(3, a->region->piece(8, 8), b->remote(0)), Status::ok);
+        ASSERT_EQ(a->pair.send(4, a->region->piece(8, 8)), Status::ok);
+        ASSERT_EQ(next(*b).operation, Operation::receive);
+        ASSERT_EQ(b->pair.send(5, b->region->piece(8, 8)), Status::ok);
+        ASSERT_EQ(next(*b).operation, Operation::send);
+        if (waits) {
+            const auto message = messages.wait(patience);
+            ASSERT_TRUE(message);
+            EXPECT_EQ(message->operation, Operation::receive);
+            EXPECT_EQ(reads.poll().value().operation, Operation::read);
+            continue;
+        }
+        // Both have arrived.
+        a->device.wait([] { return false; }, 1ms);
+        EXPECT_FALSE(messages.poll());
+        EXPECT_FALSE(a->device.arm());  // the program must not sleep now
+        EXPECT_EQ(reads.poll().value().operation, Operation::read);
+        EXPECT_EQ(messages.poll().value().operation, Operation::receive);
+        EXPECT_EQ(reads.poll().value().operation, Operation::send);
+    }
+}
+
 TEST_F(Operations, AreToldOnceAfterTheyWereAskedFor) {
     open();
     ASSERT_EQ(a->pair.write(1, a->region->piece(0, 8), b->remote(0)), Status::ok);

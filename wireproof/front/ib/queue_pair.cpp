@@ -109,6 +109,7 @@ Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const Comple
         return Result<QueuePair>::failure("datagrams are received by no shared receives");
     }
     config.transport = *transport_of(options.transport);
+    config.message_hold = proto::ib::usual_message_hold;
     config.domain = domain.inside_->number;
     config.send_completions = sends.inside_->id;
     config.receive_completions = receives.inside_->id;

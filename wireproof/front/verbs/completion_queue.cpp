@@ -38,7 +38,8 @@ int destroy_completion_queue(CompletionQueue& queue) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
     Engine& engine = *context.engine;
-    if (engine.locked([&](proto::ib::Port& port) { return port.is_used(queue.id); })) return EBUSY;
+    if (engine.locked([&](proto::ib::Port& port) { return port.is_used(queue.polled.id); }))
+        return EBUSY;
     engine.forget(Engine::About::completion_queue, queue.handle);
     if (queue.channel != nullptr) {
         static_cast<Channel*>(queue.channel)->events.remove([&](const CompletionQueue* one) {
@@ -49,7 +50,7 @@ int destroy_completion_queue(CompletionQueue& queue) {
     context.forget_events(queue.async_taken);
     Acknowledged{queue.mutex, queue.cond, queue.comp_events_completed}.wait_for(queue.told);
     Acknowledged{queue.mutex, queue.cond, queue.async_events_completed}.wait_for(queue.async_taken);
-    engine.locked([&](proto::ib::Port& port) { return port.remove(queue.id); });
+    engine.locked([&](proto::ib::Port& port) { return port.remove(queue.polled.id); });
     ::pthread_mutex_destroy(&queue.mutex);
     ::pthread_cond_destroy(&queue.cond);
     delete &queue;
@@ -67,13 +68,13 @@ int create_completion_queue(ibv_context* of, int asked, void* user, ibv_comp_cha
     if (!good) return EINVAL;
     auto queue = std::make_unique<CompletionQueue>();
     Engine& engine = *context.engine;
-    queue->id = engine.locked([&](proto::ib::Port& port) {
+    queue->polled.id = engine.locked([&](proto::ib::Port& port) {
         return port.add_completion_queue(static_cast<std::size_t>(asked));
     });
     queue->context = of;
     queue->channel = channel;
     queue->cq_context = user;
-    queue->handle = static_cast<std::uint32_t>(queue->id);
+    queue->handle = static_cast<std::uint32_t>(queue->polled.id);
     queue->cqe = asked;
     ::pthread_mutex_init(&queue->mutex, nullptr);
     ::pthread_cond_init(&queue->cond, nullptr);
@@ -130,11 +131,10 @@ int poll_completions(ibv_cq* of, int count, ibv_wc* completions) {
     int polled = 0;
     const std::uint8_t level = level_of_datagrams(*context.engine);
     const int error = called([&] {
-        polled = context.engine->polling(queue.turns_seen, [&](proto::ib::Port& port) {
-            proto::ib::CompletionQueue& from = port.completion_queue(queue.id);
+        polled = context.engine->polling(queue.polled, [&](proto::ib::Port& port) {
             int taken = 0;
             for (; taken < count; ++taken) {
-                const auto one = from.poll();
+                const auto one = port.next_completion(queue.polled.id);
                 if (!one) break;
                 completions[taken] = shown(*one, level);
             }
@@ -151,7 +151,7 @@ int request_notification(ibv_cq* of, int solicited_only) {
     if (context.is_dead()) return EIO;
     return called([&] {
         return context.engine->before_sleep([&](proto::ib::Port& port) {
-            port.completion_queue(queue.id).request_notify(solicited_only != 0);
+            port.request_notify(queue.polled.id, solicited_only != 0);
             return 0;
         });
     });
@@ -200,7 +200,7 @@ int ibv_resize_cq(ibv_cq* of, int asked) {
     if (asked <= 0 || asked > verbs::limits::completions) return EINVAL;
     return verbs::called([&] {
         const bool done = context.engine->locked([&](proto::ib::Port& port) {
-            return port.completion_queue(queue.id).resize(static_cast<std::size_t>(asked));
+            return port.completion_queue(queue.polled.id).resize(static_cast<std::size_t>(asked));
         });
         if (!done) return EINVAL;  // it holds more completions than that
         queue.cqe = asked;

@@ -17,8 +17,7 @@ struct Channel : ibv_comp_channel {
 
 /// The extended structure. It begins with the members of an ibv_cq.
 struct CompletionQueue : ibv_cq_ex {
-    proto::ib::CompletionQueueId id{};
-    PollTurns::Seen turns_seen;     // under the lock of the engine
+    Engine::PolledQueue polled;
     std::mutex batch;               // held from start_poll to end_poll, unless single_threaded
     bool single_threaded = false;   // the program itself locks the queue
     ibv_wc current{};               // between start_poll and end_poll

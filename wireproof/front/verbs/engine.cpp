@@ -201,13 +201,6 @@ void Engine::forget(About what, std::uint32_t number) {
     hearers_.erase({what, number});
 }
 
-void Engine::release_acks(std::uint32_t number) {
-    posting([number](proto::ib::Port& port) {
-        port.release_acks(number);
-        return 0;
-    });
-}
-
 // If another thread holds the lock for too long, nothing is sent: the program may exit in a signal
 // handler that interrupted one of our calls, and then that call holds the lock.
 void Engine::release_all_acks() {
@@ -228,6 +221,7 @@ void Engine::release_all_acks() {
 
 void Engine::forget_all(const void* owner) {
     const std::lock_guard guard(lock_);
+    take_arrived();
     device_hearers_.erase(owner);
     for (auto one = hearers_.begin(); one != hearers_.end();) {
         if (one->second.owner != owner) {
@@ -279,6 +273,16 @@ Engine::Moved Engine::turn(Instant now) {
     if (received > 0) shown_.note();
     if (shown_.due(now)) show_counters();
     return {received, sent};
+}
+
+// The limit is for peers that send without a pause. All that a ring or the socket's usual buffer
+// holds is less.
+void Engine::take_arrived() {
+    constexpr int turns_most = 64;
+    peers_.woke();
+    for (int i = 0; i < turns_most; ++i) {
+        if (turn(clock_.now()).received == 0) return;
+    }
 }
 
 void Engine::show_counters() {

@@ -85,16 +85,42 @@ public:
         leave_posting(now);
         return result;
     }
+    /// Like posting(), for a change after which packets of peers may fail: memory is no longer
+    /// registered, or a queue pair ends. An adapter has executed these packets by now, so the
+    /// device first takes all that have arrived. `queue_pair` ends, if it is not 0: the
+    /// acknowledgements that it holds leave first.
+    template <class Use>
+    auto ending(std::uint32_t queue_pair, Use&& use) {
+        const std::lock_guard guard(lock_);
+        take_arrived();
+        if (queue_pair != 0) {
+            port_.release_acks(queue_pair);
+            send(clock_.now());
+        }
+        const auto result = std::forward<Use>(use)(port_);
+        const Instant now = clock_.now();
+        send(now);
+        tell_events();
+        leave_posting(now);
+        return result;
+    }
     /// For about `packets` packets of new work for a queue pair. The work leaves at once, or it
     /// waits (PostGather). If it waits, it leaves with later work, at the next poll, when an answer
-    /// arrives, or when the keeper sends it (PollHabit::patience).
+    /// arrives, or when the keeper sends it (PollHabit::patience). If the work ends keys of memory,
+    /// the packets that have arrived use them first, as in ending().
+    struct Work {
+        std::uint32_t queue_pair = 0;
+        std::size_t packets = 0;
+        bool ends_keys = false;
+    };
     template <class Use>
-    auto posting_work(std::uint32_t queue_pair, std::size_t packets, Use&& use) {
+    auto posting_work(const Work& work, Use&& use) {
         const std::lock_guard guard(lock_);
+        if (work.ends_keys) take_arrived();
         const auto result = std::forward<Use>(use)(port_);
         const Instant now = clock_.now();
         habit_.called(now);
-        if (!gather_.waits(packets, port_.packets_under_way(now, queue_pair))) send(now);
+        if (!gather_.waits(work.packets, port_.packets_under_way(now, work.queue_pair))) send(now);
         tell_events();
         leave_posting(now);
         return result;
@@ -138,12 +164,19 @@ public:
     /// Like hold(), for callers that hold the lock, such as a hearer. The peer stays the same only
     /// while the port or the management uses it, so the caller must not keep the number otherwise.
     std::optional<PeerId> find_peer(const Address& address);
+    /// A completion queue of the port, as polls know it.
+    struct PolledQueue {
+        proto::ib::CompletionQueueId id{};
+        PollTurns::Seen turns_seen;  // under the lock
+    };
     /// Makes progress, unless another thread does or the poll of another queue just did
     /// (PollTurns), and then calls `take` with the port. If `take` returns 0 (it found nothing),
     /// the caller may yield or sleep for a while instead of polling again and again
-    /// (host::WaitSteps): another thread or process may need this processor.
+    /// (host::WaitSteps): another thread or process may need this processor. If the queue
+    /// has completions nevertheless, the program must first have the chance to poll other queues
+    /// (RC-38), and the result is 0 at once.
     template <class Take>
-    int polling(PollTurns::Seen& queue, Take&& take);
+    int polling(PolledQueue& queue, Take&& take);
 
     /// The peer at that address, until release(). The result is empty if the program names
     /// limits::hosts other hosts, or if the address cannot be reached.
@@ -167,9 +200,7 @@ public:
     bool port_is_up();
     /// Makes work requests of a new queue pair fail, as the script of faults says.
     void plan_failures(std::uint32_t number);
-    /// Sends the acknowledgements that a queue pair holds, because the queue pair is about to end,
-    /// or those of all queue pairs, because the process is.
-    void release_acks(std::uint32_t number);
+    /// Sends the acknowledgements that all queue pairs hold, because the process is about to end.
     void release_all_acks();
     /// Forgets all hearers of this owner and ends its queue pairs.
     void forget_all(const void* owner);
@@ -197,6 +228,12 @@ private:
     Moved turn(Instant now);
     void learn_address(PeerId peer);
     bool forget_hosts();
+    void take_arrived();
+    /// The poll of the program ends, and the program may poll other queues now.
+    void found_nothing(proto::ib::CompletionQueueId queue) {
+        port_.found_nothing(queue);
+        tell_events();
+    }
     void tell_events();
     std::size_t send(Instant now);
     void manage(Instant now);
@@ -258,7 +295,7 @@ private:
 };
 
 template <class Take>
-int Engine::polling(PollTurns::Seen& queue, Take&& take) {
+int Engine::polling(PolledQueue& queue, Take&& take) {
     using Step = host::WaitSteps::Step;
     for (Step step = Step::poll;;) {  // the last one, and then the next one
         Instant until;
@@ -268,9 +305,12 @@ int Engine::polling(PollTurns::Seen& queue, Take&& take) {
             if (!first) wait_for(guard);
             // Posted work waits for a turn.
             const bool covered =
-                first && step == Step::poll && !gather_.any() && turns_.covers(queue);
+                first && step == Step::poll && !gather_.any() && turns_.covers(queue.turns_seen);
             int taken = covered ? take(port_) : 0;
-            if (covered && taken == 0) return 0;
+            if (covered && taken == 0) {
+                found_nothing(queue.id);
+                return 0;
+            }
             const Instant now = clock_.now();
             habit_.polled(now);
             if (step == Step::yield) steps_.back(now);
@@ -279,14 +319,16 @@ int Engine::polling(PollTurns::Seen& queue, Take&& take) {
             if (!covered) {
                 if (first) {
                     moved = turn(now).any();
-                    turns_.make(queue);
+                    turns_.make(queue.turns_seen);
                 }
                 taken = take(port_);
             }
+            moved = moved || (taken == 0 && port_.completion_queue(queue.id).size() > 0);
             if (moved || taken != 0) steps_.heard(now);
             const bool waits = taken == 0 && step == Step::poll && !moved && !unfinished_;
             step = waits ? next_step(now) : Step::poll;
             if (step == Step::poll) {
+                if (taken == 0) found_nothing(queue.id);
                 leave_polling(now, taken != 0);
                 return taken;
             }

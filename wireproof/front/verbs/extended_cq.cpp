@@ -22,7 +22,7 @@ int make_current(CompletionQueue& queue, const std::optional<ibv_wc>& next) {
 }
 
 std::optional<ibv_wc> next_of(CompletionQueue& queue, proto::ib::Port& port) {
-    const auto one = port.completion_queue(queue.id).poll();
+    const auto one = port.next_completion(queue.polled.id);
     if (!one) return std::nullopt;
     return shown(*one, level_of_datagrams(*Context::of(queue.context).engine));
 }
@@ -36,7 +36,7 @@ int start_poll(ibv_cq_ex* of, ibv_poll_cq_attr* attributes) {
     if (!queue.single_threaded) batch.lock();
     std::optional<ibv_wc> next;
     const int error = called([&] {
-        context.engine->polling(queue.turns_seen, [&](proto::ib::Port& port) {
+        context.engine->polling(queue.polled, [&](proto::ib::Port& port) {
             next = next_of(queue, port);
             return next ? 1 : 0;
         });

@@ -122,7 +122,7 @@ int change(Region& region, const Changes& changes) {
         return EINVAL;
     }
     if (const int error = populate(address, length, access->local_write); error != 0) return error;
-    const bool changed = context.engine->locked([&](proto::ib::Port& port) {
+    const bool changed = context.engine->ending(0, [&](proto::ib::Port& port) {
         return port.memory()
             .change_region(region.lkey, entry_of(*domain, address, length, iova, *access))
             .has_value();
@@ -219,8 +219,8 @@ int ibv_dereg_mr(ibv_mr* of) {
     Context& context = Context::of(region.context);
     if (context.is_dead()) return EIO;
     return verbs::called([&] {
-        const bool gone = context.engine->locked(
-            [&](proto::ib::Port& port) { return port.memory().remove_region(region.lkey); });
+        const bool gone = context.engine->ending(
+            0, [&](proto::ib::Port& port) { return port.memory().remove_region(region.lkey); });
         if (!gone) return EBUSY;  // a window is bound to it
         --ProtectionDomain::of(region.pd).users;
         delete &region;

@@ -123,15 +123,16 @@ int wrong_with(const ibv_send_wr& wr, const ibv_qp_cap& capacity) {
 }
 
 /// About how many packets the requests need, with the device's path MTU.
-std::size_t packets_of(const ibv_send_wr* first, const Engine& engine) {
-    std::size_t packets = 0;
+Engine::Work work_of(const ibv_qp& pair, const ibv_send_wr* first, const Engine& engine) {
+    Engine::Work work{.queue_pair = pair.qp_num};
     for (const ibv_send_wr* one = first; one != nullptr; one = one->next) {
         std::uint64_t length = 0;
         const int pieces = one->num_sge > limits::pieces ? 0 : one->num_sge;  // it will be refused
         for (int i = 0; i < pieces; ++i) length += one->sg_list[i].length;
-        packets += 1 + static_cast<std::size_t>(length / engine.path_mtu());
+        work.packets += 1 + static_cast<std::size_t>(length / engine.path_mtu());
+        work.ends_keys |= one->opcode == IBV_WR_BIND_MW || one->opcode == IBV_WR_LOCAL_INV;
     }
-    return packets;
+    return work;
 }
 
 /// Posts the requests of a list one by one and stops at the first that is refused.
@@ -168,7 +169,7 @@ int post_sends(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
     if (context.is_dead()) return refuse(requests, bad);
     return called([&] {
         return context.engine->posting_work(
-            pair->qp_num, packets_of(requests, *context.engine), [&](proto::ib::Port& port) {
+            work_of(*pair, requests, *context.engine), [&](proto::ib::Port& port) {
                 return post_all(requests, bad,
                                 [&](const ibv_send_wr& wr) { return post(port, *pair, wr); });
             });
@@ -182,8 +183,8 @@ int post_together(ibv_qp& pair, const ibv_send_wr& first, std::size_t count) {
     for (const ibv_send_wr* one = &first; one != nullptr; one = one->next) {
         if (const int error = wrong_with(*one, of.capacity); error != 0) return error;
     }
-    const std::size_t packets = packets_of(&first, *context.engine);
-    return context.engine->posting_work(pair.qp_num, packets, [&](proto::ib::Port& port) {
+    const Engine::Work work = work_of(pair, &first, *context.engine);
+    return context.engine->posting_work(work, [&](proto::ib::Port& port) {
         const proto::ib::SendQueue& sends = port.queue_pair(pair.qp_num)->sends;
         if (count > sends.limits().sends - sends.size()) return ENOMEM;
         int error = 0;

@@ -46,8 +46,8 @@ proto::ib::QueuePairConfig config_of(const ibv_pd& domain, const ibv_qp_init_att
     proto::ib::QueuePairConfig config;
     config.transport = transport;
     config.domain = domain.handle;
-    config.send_completions = CompletionQueue::of(asked.send_cq).id;
-    config.receive_completions = CompletionQueue::of(asked.recv_cq).id;
+    config.send_completions = CompletionQueue::of(asked.send_cq).polled.id;
+    config.receive_completions = CompletionQueue::of(asked.recv_cq).polled.id;
     if (asked.srq != nullptr) config.shared_receives = SharedReceives::of(asked.srq).id;
     config.limits = {.sends = capacity.max_send_wr,
                      .receives = capacity.max_recv_wr,
@@ -58,6 +58,8 @@ proto::ib::QueuePairConfig config_of(const ibv_pd& domain, const ibv_qp_init_att
     // timeout that comes too early sends all packets in flight again.
     config.timeout_factor = 4;
     config.ack_delay = proto::ib::usual_ack_delay;
+    config.message_hold = proto::ib::usual_message_hold;
+    config.asks_after_silence = true;
     config.acks_unasked = true;
     return config;
 }
@@ -133,8 +135,8 @@ int destroy_queue_pair(QueuePair& pair) {
     Context& context = Context::of(shown.context);
     if (context.is_dead()) return EIO;
     Engine& engine = *context.engine;
-    engine.release_acks(shown.qp_num);
-    engine.locked([&](proto::ib::Port& port) { return port.remove_queue_pair(shown.qp_num); });
+    engine.ending(shown.qp_num,
+                  [&](proto::ib::Port& port) { return port.remove_queue_pair(shown.qp_num); });
     engine.forget(Engine::About::queue_pair, shown.qp_num);
     context.forget_events(pair.events_taken);
     Acknowledged{shown.mutex, shown.cond, shown.events_completed}.wait_for(pair.events_taken);
@@ -158,16 +160,14 @@ int modify_queue_pair(QueuePair& pair, const ibv_qp_attr& attributes, int mask) 
         if (!address) return EINVAL;
         change->congestion = engine.congestion_to(*address);
     }
-    if (change->state == proto::ib::QueuePairState::reset ||
-        change->state == proto::ib::QueuePairState::error) {
-        engine.release_acks(shown.qp_num);
-    }
-    const bool done = engine.posting([&](proto::ib::Port& port) {
+    const bool ends = change->state == proto::ib::QueuePairState::reset ||
+                      change->state == proto::ib::QueuePairState::error;
+    const auto modify = [&](proto::ib::Port& port) {
         if (address) change->address = engine.find_peer(*address);
         if (address && !change->address) return false;
         return port.modify(shown.qp_num, *change) == proto::ib::ModifyStatus::done;
-    });
-    if (!done) return EINVAL;
+    };
+    if (!(ends ? engine.ending(shown.qp_num, modify) : engine.posting(modify))) return EINVAL;
     if ((mask & IBV_QP_AV) != 0) pair.address = attributes.ah_attr;
     if (change->state) {
         shown.state = attributes.qp_state;

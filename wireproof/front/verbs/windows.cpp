@@ -50,8 +50,8 @@ int free_window(ibv_mw* window) {
     Context& context = Context::of(window->context);
     if (context.is_dead()) return EIO;
     return called([&] {
-        const bool gone = context.engine->locked(
-            [&](proto::ib::Port& port) { return port.memory().remove_window(window->rkey); });
+        const bool gone = context.engine->ending(
+            0, [&](proto::ib::Port& port) { return port.memory().remove_window(window->rkey); });
         if (!gone) return EINVAL;
         --ProtectionDomain::of(window->pd).users;
         delete window;

@@ -75,6 +75,26 @@ TEST_F(Windows, APostedBindLendsAPartUnderTheKeyThatItNames) {
     EXPECT_EQ(use(ends.a, IBV_WR_RDMA_WRITE, lent, 1), IBV_WC_REM_ACCESS_ERR);
 }
 
+// An adapter has executed the Write by then.
+TEST_F(Windows, EndAfterTheWritesThatHaveArrived) {
+    const auto write = [this] {
+        Contact to{};
+        to.address = part().addr;
+        to.key = key;
+        ASSERT_EQ(ends.a.post(IBV_WR_RDMA_WRITE, 9, ends.a.piece(0, lent), to), 0);
+    };
+    ASSERT_EQ(bind(part()).status, IBV_WC_SUCCESS);
+    write();
+    ASSERT_EQ(invalidate(ends.b, IBV_WR_LOCAL_INV, key).status, IBV_WC_SUCCESS);
+    EXPECT_EQ(ends.a.wait().status, IBV_WC_SUCCESS);
+    key = ibv_inc_rkey(key);
+    ASSERT_EQ(bind(part()).status, IBV_WC_SUCCESS);
+    write();
+    ASSERT_EQ(ibv_dealloc_mw(window), 0);
+    window = ibv_alloc_mw(ends.b.domain, IBV_MW_TYPE_2);
+    EXPECT_EQ(ends.a.wait().status, IBV_WC_SUCCESS);
+}
+
 TEST_F(Windows, HaveTheRightsOfTheirBind) {
     EXPECT_EQ(bind(part()).status, IBV_WC_SUCCESS);
     EXPECT_EQ(use(ends.a, IBV_WR_RDMA_READ), IBV_WC_REM_ACCESS_ERR);

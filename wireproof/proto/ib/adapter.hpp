@@ -2,6 +2,7 @@
 // pointers. A copy of the port is therefore independent of the original.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "wireproof/proto/ib/completion_queue.hpp"
 #include "wireproof/proto/ib/memory_table.hpp"
 #include "wireproof/proto/ib/neighbours.hpp"
+#include "wireproof/proto/ib/owed_answers.hpp"
 #include "wireproof/proto/ib/peer_windows.hpp"
 #include "wireproof/proto/ib/receive_queue.hpp"
 
@@ -53,6 +55,7 @@ public:
     MemoryTable memory;
     Neighbours neighbours;
     PeerWindows windows;
+    OwedAnswers owed;
 
     CompletionQueueId add_completion_queue(std::size_t capacity) {
         return CompletionQueueId(add(completion_queues_, CompletionQueue(capacity)));
@@ -61,6 +64,24 @@ public:
         return *completion_queues_[static_cast<std::size_t>(id)];
     }
     void remove(CompletionQueueId id) { completion_queues_[static_cast<std::size_t>(id)].reset(); }
+
+    /// The oldest completion of the queue. RC-38: nothing if this is a message, and a one-sided
+    /// completion that waits in another queue came before it, and after the last found_nothing().
+    std::optional<Completion> next_completion(CompletionQueueId id) {
+        CompletionQueue& queue = completion_queue(id);
+        if (queue.size() == 0 || (queue.may_wait() && waits(queue))) return std::nullopt;
+        return queue.poll();
+    }
+    /// A call in which the user polls the queue ends and has found nothing. The user may poll other
+    /// queues now.
+    void found_nothing(CompletionQueueId id) {
+        if (completion_queue(id).found_nothing(one_sided_)) tell(PortEvent::What::completion, id);
+    }
+    void request_notify(CompletionQueueId id, bool solicited_only) {
+        if (completion_queue(id).request_notify(solicited_only)) {
+            tell(PortEvent::What::completion, id);
+        }
+    }
 
     SharedReceiveQueueId add_shared_receive_queue(std::uint32_t domain, std::size_t requests,
                                                   std::size_t pieces) {
@@ -76,7 +97,8 @@ public:
     bool complete(CompletionQueueId id, const Completion& completion, bool solicited = false) {
         CompletionQueue& queue = completion_queue(id);
         const bool lost_before = queue.overrun();
-        const CompletionQueue::Pushed pushed = queue.push(completion, solicited);
+        if (is_one_sided(completion)) ++one_sided_;
+        const CompletionQueue::Pushed pushed = queue.push(completion, solicited, one_sided_);
         if (pushed == CompletionQueue::Pushed::kept_and_told) tell(PortEvent::What::completion, id);
         if (queue.overrun() && !lost_before) tell(PortEvent::What::overrun, id);
         return pushed != CompletionQueue::Pushed::lost;
@@ -103,20 +125,38 @@ public:
         memory.fingerprint(sink);
         neighbours.fingerprint(sink);
         windows.fingerprint(sink);
-        const auto add_all = [&sink](const auto& queues) {
+        owed.fingerprint(sink);
+        // Counts only grow. What matters is their order.
+        std::vector<CompletionQueue::Count> counts;
+        for (const auto& queue : completion_queues_) {
+            if (!queue) continue;
+            queue->for_each_one_sided([&](CompletionQueue::Count one) { counts.push_back(one); });
+        }
+        std::ranges::sort(counts);
+        const auto place_of = [&counts](CompletionQueue::Count count) {
+            return std::ranges::upper_bound(counts, count) - counts.begin();
+        };
+        const auto add_all = [&sink](const auto& queues, const auto&... how) {
             sink.add(queues.size());
             for (const auto& queue : queues) {
                 sink.add(queue.has_value());
-                if (queue) queue->fingerprint(sink);
+                if (queue) queue->fingerprint(sink, how...);
             }
         };
-        add_all(completion_queues_);
+        add_all(completion_queues_, place_of);
         add_all(shared_receives_);
         sink.add(events_.size());
         for (const PortEvent& event : events_) event.fingerprint(sink);
     }
 
 private:
+    /// A one-sided completion that waits in another queue came before the next message of this one.
+    bool waits(const CompletionQueue& queue) const {
+        return std::ranges::any_of(completion_queues_, [&queue](const auto& other) {
+            return other && &*other != &queue && other->precedes(queue);
+        });
+    }
+
     template <class T>
     static std::size_t add(std::vector<std::optional<T>>& to, T thing) {
         std::size_t place = 0;
@@ -129,6 +169,7 @@ private:
     std::vector<std::optional<CompletionQueue>> completion_queues_;
     std::vector<std::optional<SharedReceiveQueue>> shared_receives_;
     std::deque<PortEvent> events_;
+    CompletionQueue::Count one_sided_ = 0;  // completions of all queues, ever
 };
 
 }  // namespace wireproof::proto::ib

@@ -41,7 +41,10 @@ public:
     RxVerdict on_reserved(Instant now, const Bth& bth, Adapter& adapter);
     void on_deadline(Instant now, Adapter& adapter);
     /// The queue pair is removed or reset: it has nothing in flight any more.
-    void leave(Adapter& adapter) { requester_.leave(core_, adapter); }
+    void leave(Adapter& adapter) {
+        requester_.leave(core_, adapter);
+        if constexpr (transport() == Transport::rc) responder_.leave(adapter);
+    }
     void enter_error(Adapter& adapter) {
         const QueuePairState before = core_.state();
         core_.enter_error(adapter);
@@ -49,10 +52,12 @@ public:
     }
     bool poll_transmit(Instant now, TxFrame& out, Adapter& adapter);
     void release_acks() { responder_.release_acks(); }
+    void release_owed_ack() { responder_.release_owed_ack(); }
     /// When a packet counts as unanswered.
     Instant next_timeout() const { return requester_.next_timeout(); }
     Instant next_deadline() const {
-        return earliest(requester_.next_deadline(), responder_.next_deadline());
+        return earliest(earliest(requester_.next_deadline(), responder_.next_deadline()),
+                        core_.held.deadline());
     }
     /// Empty if the queue pair is not connected.
     std::optional<PeerId> next_peer() const {
@@ -60,10 +65,12 @@ public:
         return known.has_address ? std::optional(known.address) : std::nullopt;
     }
     Psns psns() const { return {.send = requester_.next(), .receive = responder_.expected()}; }
-    void fingerprint(Instant now, Fingerprint& sink) const;
+    void fingerprint(Instant now, Fingerprint& sink, const Adapter& adapter) const;
 
 private:
     bool refuse_by_state();
+    RxVerdict on_request(Instant now, const Packet& packet, Adapter& adapter);
+    void complete_held(Instant now, Adapter& adapter);
     void note_state(QueuePairState before, Adapter& adapter);
     void note_drained(Adapter& adapter);
 
@@ -118,6 +125,9 @@ PostStatus ConnectedQueuePair<Requester, Responder>::post_send(const WorkRequest
     if (core_.state() < QueuePairState::rts) return PostStatus::wrong_state;
     const PostStatus status = core_.sends.post(request, message_max);  // UC-9
     if (status != PostStatus::accepted) return status;
+    if constexpr (transport() == Transport::rc) {
+        Requester::posted(core_.sends.back(), core_, adapter);
+    }
     // In an error state, a request is accepted and completes at once as flushed.
     if (core_.state() == QueuePairState::error || core_.state() == QueuePairState::sqe) {
         core_.flush_sends(adapter);
@@ -158,9 +168,10 @@ RxVerdict ConnectedQueuePair<Requester, Responder>::on_packet(Instant now, const
     }
     RxVerdict verdict = RxVerdict::refused;
     if (!packet.opcode->is_response()) {
-        verdict = responder_.on_request(now, packet, core_, adapter);
+        verdict = on_request(now, packet, adapter);
     } else if (may_send(before)) {
         verdict = requester_.on_response(now, packet, core_, adapter);
+        complete_held(now, adapter);
     } else {
         ++core_.counters.wrong_state;
     }
@@ -188,6 +199,34 @@ void ConnectedQueuePair<Requester, Responder>::on_notification(Instant now) {
 }
 
 template <class Requester, class Responder>
+RxVerdict ConnectedQueuePair<Requester, Responder>::on_request(Instant now, const Packet& packet,
+                                                               Adapter& adapter) {
+    if constexpr (transport() == Transport::rc) {
+        const Duration hold = core_.config().message_hold;
+        const auto missing = hold > Duration() && packet.opcode->ends()
+                                 ? requester_.missing_data(core_, adapter)
+                                 : std::nullopt;
+        if (missing) core_.held.begin(*missing, now + hold);
+        const RxVerdict verdict = responder_.on_request(now, packet, core_, adapter);
+        core_.held.end();
+        return verdict;
+    } else {
+        return responder_.on_request(now, packet, core_, adapter);
+    }
+}
+
+/// RC-40: the answers that messages wait for have arrived, or the wait is over.
+template <class Requester, class Responder>
+void ConnectedQueuePair<Requester, Responder>::complete_held(Instant now, Adapter& adapter) {
+    if constexpr (transport() == Transport::rc) {
+        if (core_.held.empty()) return;
+        core_.complete_held(adapter, [&](const MessageHold::Held& one) {
+            return one.deadline <= now || requester_.has(one.until, core_);
+        });
+    }
+}
+
+template <class Requester, class Responder>
 RxVerdict ConnectedQueuePair<Requester, Responder>::on_reserved(Instant, const Bth& bth,
                                                                 Adapter& adapter) {
     if (refuse_by_state()) return RxVerdict::refused;
@@ -200,6 +239,7 @@ RxVerdict ConnectedQueuePair<Requester, Responder>::on_reserved(Instant, const B
 template <class Requester, class Responder>
 void ConnectedQueuePair<Requester, Responder>::on_deadline(Instant now, Adapter& adapter) {
     responder_.on_deadline(now);
+    complete_held(now, adapter);
     if (requester_.next_deadline() > now) return;
     const QueuePairState before = core_.state();
     requester_.on_deadline(now, core_, adapter);
@@ -242,10 +282,16 @@ void ConnectedQueuePair<Requester, Responder>::note_drained(Adapter& adapter) {
 }
 
 template <class Requester, class Responder>
-void ConnectedQueuePair<Requester, Responder>::fingerprint(Instant now, Fingerprint& sink) const {
+void ConnectedQueuePair<Requester, Responder>::fingerprint(Instant now, Fingerprint& sink,
+                                                           const Adapter& adapter) const {
     core_.fingerprint(sink);
-    requester_.fingerprint(now, sink);
+    if constexpr (transport() == Transport::rc) {
+        requester_.fingerprint(now, sink, core_, adapter);
+    } else {
+        requester_.fingerprint(now, sink);
+    }
     responder_.fingerprint(now, sink);
+    core_.held.fingerprint(now, sink);
     notices_.fingerprint(now, sink);
     sink.add(answer_first_);
     sink.add(established_);

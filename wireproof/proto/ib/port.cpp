@@ -94,6 +94,7 @@ bool Port::remove_queue_pair(std::uint32_t number) {
     with(found->second, [this](auto& pair) { pair.leave(adapter_); });
     ended_ += core_of(found->second).counters;
     queue_pairs_.erase(found);
+    wake_messages();
     if (known.has_address) wake_others(known.address);
     ready_.remove(number);
     timed_.remove(number);
@@ -140,6 +141,7 @@ void Port::note(std::uint32_t number, QueuePair& queue_pair) {
     note_asked(number, queue_pair);
     const QueuePairAttributes& known = core_of(queue_pair).attributes();
     if (known.has_address) wake_others(known.address);
+    wake_messages();
 }
 
 void Port::note_asked(std::uint32_t number, QueuePair& queue_pair) {
@@ -160,6 +162,12 @@ void Port::note_asked(std::uint32_t number, QueuePair& queue_pair) {
 void Port::wake_others(PeerId peer) {
     adapter_.windows.wake(peer, [this](std::uint32_t number) {
         if (find(number) != nullptr) ready_.put(number);
+    });
+}
+
+void Port::make_messages_ready() {
+    adapter_.owed.wake([this](std::uint32_t number) {
+        if (queue_pairs_.contains(number)) ready_.put(number);
     });
 }
 
@@ -225,6 +233,13 @@ void Port::release_acks(std::uint32_t number) {
     note(number, *found);
 }
 
+void Port::release_owed_ack(std::uint32_t number) {
+    auto* const pair = std::get_if<RcQueuePair>(find(number));
+    if (pair == nullptr) return;
+    pair->release_owed_ack();
+    ready_.put(number);
+}
+
 ModifyStatus Port::modify(std::uint32_t number, const QueuePairChange& change) {
     QueuePair* queue_pair = find(number);
     if (queue_pair == nullptr) return ModifyStatus::no_such_queue_pair;
@@ -249,6 +264,11 @@ PostStatus Port::post_send(std::uint32_t number, const WorkRequest& request) {
     const PostStatus status =
         with(*queue_pair, [&](auto& pair) { return pair.post_send(request, adapter_); });
     note(number, *queue_pair);
+    // RC-38: the message waits for answers, so these no longer wait for anything.
+    if (!adapter_.owed.empty() && takes_receive(request.terms.request)) {
+        adapter_.owed.for_each_held(core_of(*queue_pair).attributes().address,
+                                    [this](std::uint32_t other) { release_owed_ack(other); });
+    }
     return status;
 }
 
@@ -370,9 +390,11 @@ bool Port::transmit(Instant now, const PeerId* peer, PacketsOf which, TxFrame& o
         note_asked(number, queue_pair);
         if (sent) {
             last_turn_ = number;
+            wake_messages();
             return true;
         }
         ready_.remove(number);
+        wake_messages();
         const bool ended = core_of(queue_pair).state() == QueuePairState::error;
         if (ended && to) wake_others(*to);
     }
@@ -384,7 +406,13 @@ void Port::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(queue_pairs_.size());
     for (const auto& [number, queue_pair] : queue_pairs_) {
         sink.add(number);
-        with(queue_pair, [&](const auto& pair) { pair.fingerprint(now, sink); });
+        with(queue_pair, [&](const auto& pair) {
+            if constexpr (requires { pair.fingerprint(now, sink, adapter_); }) {
+                pair.fingerprint(now, sink, adapter_);
+            } else {
+                pair.fingerprint(now, sink);
+            }
+        });
     }
     sink.add(next_number_);
     // With only one queue pair, the last sender does not matter.

@@ -89,8 +89,22 @@ public:
     CompletionQueue& completion_queue(CompletionQueueId id) {
         return adapter_.completion_queue(id);
     }
+    /// The oldest completion of the queue. RC-38: a poll may find nothing although the queue has
+    /// completions, and then the next one finds them. The user must not sleep in between.
     std::optional<Completion> poll(CompletionQueueId id) {
-        return adapter_.completion_queue(id).poll();
+        const auto completion = next_completion(id);
+        if (!completion) found_nothing(id);
+        return completion;
+    }
+    /// The same in steps, for a call of the user that polls several times. If all find nothing, the
+    /// caller says so at the end.
+    std::optional<Completion> next_completion(CompletionQueueId id) {
+        return adapter_.next_completion(id);
+    }
+    void found_nothing(CompletionQueueId id) { adapter_.found_nothing(id); }
+    /// Reports the next completion as an event, once (CompletionQueue::request_notify).
+    void request_notify(CompletionQueueId id, bool solicited_only) {
+        adapter_.request_notify(id, solicited_only);
     }
     SharedReceiveQueueId add_shared_receive_queue(std::uint32_t domain, std::size_t requests,
                                                   std::size_t pieces) {
@@ -175,6 +189,7 @@ private:
 
     RxVerdict receive(Instant now, const RxFrame& frame);
     RxVerdict on_packet(Instant now, const RxFrame& frame, const Bth& bth, const Packet* packet);
+    void release_owed_ack(std::uint32_t number);
     bool in_partition(const Bth& bth, const QueuePairCore& core) const;
     bool transmit(Instant now, const PeerId* peer, PacketsOf which, TxFrame& out);
     QueuePair* find(std::uint32_t number);
@@ -185,6 +200,11 @@ private:
     void note_asked(std::uint32_t number, QueuePair& queue_pair);
     /// Marks the queue pairs that wait for room with this peer as ready, if there is room.
     void wake_others(PeerId peer);
+    /// The same for queue pairs that wait for answers to leave (OwedAnswers).
+    void wake_messages() {
+        if (adapter_.owed.wakes()) make_messages_ready();
+    }
+    void make_messages_ready();
 
     PortConfig config_;
     Adapter adapter_;

@@ -58,6 +58,12 @@ void QueuePairCore::complete_send(Adapter& adapter, CompletionStatus status) {
 
 void QueuePairCore::complete_receive(Adapter& adapter, Completion completion, bool solicited) {
     completion.queue_pair = config_.number;
+    if (completion.status == CompletionStatus::success && held.take(completion, solicited)) return;
+    complete_all_held(adapter);
+    push_receive(adapter, completion, solicited);
+}
+
+void QueuePairCore::push_receive(Adapter& adapter, const Completion& completion, bool solicited) {
     if (!adapter.complete(config_.receive_completions, completion, solicited)) {
         completion_lost_ = true;
     }
@@ -78,6 +84,7 @@ CompletionStatus QueuePairCore::run_local(const SendEntry& entry, Adapter& adapt
 void QueuePairCore::clear(Adapter& adapter) {
     sends.clear();
     receives.flush([](std::uint64_t) {});
+    held.clear();
     adapter.completion_queue(config_.send_completions).drop(config_.number);
     adapter.completion_queue(config_.receive_completions).drop(config_.number);
     state_ = QueuePairState::reset;
@@ -102,6 +109,7 @@ void QueuePairCore::flush_receives(Adapter& adapter) {
 void QueuePairCore::enter_error(Adapter& adapter) {
     if (state_ == QueuePairState::error) return;
     state_ = QueuePairState::error;
+    complete_all_held(adapter);
     flush_sends(adapter);
     flush_receives(adapter);
 }

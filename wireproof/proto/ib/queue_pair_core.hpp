@@ -6,6 +6,7 @@
 
 #include "wireproof/core/engine.hpp"
 #include "wireproof/proto/ib/adapter.hpp"
+#include "wireproof/proto/ib/message_hold.hpp"
 #include "wireproof/proto/ib/queue_pair_counters.hpp"
 #include "wireproof/proto/ib/queue_pair_state.hpp"
 #include "wireproof/proto/ib/send_queue.hpp"
@@ -42,6 +43,11 @@ struct QueuePairConfig {
     Duration ack_delay = {};
     /// The responder also acknowledges messages that ask for no acknowledgement (RC-37).
     bool acks_unasked = false;
+    /// How long a received message may wait for answers to Reads and Atomics that are lost (RC-40).
+    /// 0: it waits for none.
+    Duration message_hold = {};
+    /// The requester asks a silent responder again also without congestion control (RC-34).
+    bool asks_after_silence = false;
     /// The answer timeout is this factor times its nominal length, as the specification allows: 1 …
     /// 4.
     std::uint8_t timeout_factor = 1;
@@ -144,6 +150,15 @@ public:
     /// Completes the oldest send. There is a completion if the send gives one or failed.
     void complete_send(Adapter& adapter, CompletionStatus status);
     void complete_receive(Adapter& adapter, Completion completion, bool solicited);
+    /// Completes messages that wait: those for which `may_complete` returns true, in order.
+    template <class MayComplete>
+    void complete_held(Adapter& adapter, MayComplete&& may_complete) {
+        while (!held.empty() && may_complete(held.front())) {
+            const MessageHold::Held one = held.front();
+            held.pop();
+            push_receive(adapter, one.completion, one.solicited);
+        }
+    }
     /// Executes a request that sends no packet.
     CompletionStatus run_local(const SendEntry& entry, Adapter& adapter) const;
 
@@ -163,6 +178,11 @@ public:
     void fingerprint(Fingerprint& sink) const;
 
 private:
+    void push_receive(Adapter& adapter, const Completion& completion, bool solicited);
+    void complete_all_held(Adapter& adapter) {
+        complete_held(adapter, [](const MessageHold::Held&) { return true; });
+    }
+
     QueuePairConfig config_;
     QueuePairAttributes attributes_;
     Circle circle_;
@@ -173,6 +193,7 @@ private:
 public:
     SendQueue sends;
     ReceiveQueue receives;
+    MessageHold held;  // only RC
     QueuePairCounters counters;
     std::uint16_t partition = default_partition;
 };

@@ -148,6 +148,53 @@ TEST_F(RcSilence, ASilentReadIsAskedForAgain) {
     EXPECT_EQ(pair.a.bytes(0x2000, 1200), pattern(1200, 8));
 }
 
+PairSettings watching() {
+    PairSettings settings = rc_settings({.timeout = std::uint8_t{24}});
+    settings.queue_pair.asks_after_silence = true;
+    return settings;
+}
+
+// RC-34: a message of a program that waits for an answer is not missing for a long answer timeout.
+TEST(RcSilenceAlone, TheOldestPacketLeavesAgainWithoutCongestionControl) {
+    RcPair pair(watching());
+    pair.receives(3);
+    pair.send(10);
+    ASSERT_EQ(pair.a_leaving().size(), 1U);  // lost
+    pair.pass(RcFlow::silence_unmeasured - Duration::nanoseconds(1));
+    EXPECT_TRUE(pair.a_leaving().empty());
+    pair.pass(Duration::nanoseconds(1));
+    pair.settle();
+    EXPECT_EQ(pair.b.received().size(), 1U);
+    EXPECT_EQ(pair.a.sent().size(), 1U);
+
+    pair.send(10);
+    const auto packets = pair.a_leaving();
+    pair.pass(Duration::microseconds(10));  // a round trip
+    pair.give(packets);
+    pair.settle();
+    pair.send(10);
+    EXPECT_EQ(pair.a_leaving().size(), 1U);  // lost
+    pair.pass(RcFlow::silence_uncontrolled - Duration::nanoseconds(1));
+    EXPECT_TRUE(pair.a_leaving().empty());
+    pair.pass(Duration::nanoseconds(1));
+    pair.settle();
+    EXPECT_EQ(pair.b.received().size(), 2U);
+    EXPECT_EQ(pair.a.counters().silences, 2U);
+    EXPECT_EQ(pair.a.counters().timeouts, 0U);
+    EXPECT_EQ(pair.a.port.next_deadline(), never);
+}
+
+// RC-34: nothing is sent again to a near peer, which loses nothing.
+TEST(RcSilenceAlone, ANearPeerIsNotAskedAgain) {
+    RcPair pair(watching());
+    pair.a.port.set_near(other_end, true);
+    pair.receives(1);
+    pair.send(10);
+    ASSERT_EQ(pair.a_leaving().size(), 1U);
+    pair.pass(RcFlow::silence_unmeasured * 10);
+    EXPECT_TRUE(pair.a_leaving().empty());
+}
+
 /// Two ends that post work to each other over a path that loses packets in both directions, in a
 /// random order of steps.
 class Wild {

@@ -10,7 +10,8 @@ constexpr std::uint32_t doublings_max = 8;  // of the silence after which the re
 
 }  // namespace
 
-RcFlow::RcFlow(Congestion kind, std::uint32_t most) {
+RcFlow::RcFlow(Congestion kind, std::uint32_t most, bool always_watches)
+    : watches_(kind != Congestion::off || always_watches) {
     if (kind == Congestion::off) return;
     const std::uint32_t start = std::min(congestion::Limits().start, most);
     control_.emplace(congestion::algorithm_of(kind),
@@ -31,7 +32,7 @@ std::uint32_t RcFlow::ack_every(std::uint32_t in_flight) const {
 }
 
 void RcFlow::left(Instant now, const Leaving& packet) {
-    if (!on()) return;
+    if (!watches()) return;
     const std::uint64_t first = oldest_ + packet.in_flight;
     most_ = std::max(most_, packet.in_flight + packet.psns);
     sent_end_ = std::max(sent_end_, first + packet.psns);
@@ -42,10 +43,9 @@ void RcFlow::left(Instant now, const Leaving& packet) {
         if (first >= doubtful_end_ && questions_used_ < questions_.size()) {
             questions_[questions_used_++] = {first + 1, now};
         }
-        if (!timers_.running(Timer::silence) && longest_rtt_ > Duration()) {
-            timers_.set(Timer::silence, now + silence());
-        }
     }
+    if ((packet.asks || packet.answered) && !timers_.running(Timer::silence)) watch(now);
+    if (!on()) return;
     pacer_.left(packet.psns);
     timers_.set(Timer::pace, pacer_.next(now));
 }
@@ -55,17 +55,26 @@ void RcFlow::left_again(Instant now) {
     questions_used_ = 0;
     ++times_again_;
     timers_.set(Timer::silence, now + silence());
-    if (times_again_ > 1) control_->on_silence(now - heard_);
+    if (on() && times_again_ > 1) control_->on_silence(now - heard_);
 }
 
 // A busy host adds to some round trips, so the longest recent one counts.
 Duration RcFlow::silence() const {
-    const Duration wait = std::max(silence_least, longest_rtt_ * 3);
+    const Duration least = on()                        ? silence_least
+                           : longest_rtt_ > Duration() ? silence_uncontrolled
+                                                       : silence_unmeasured;
+    const Duration wait = std::max(least, longest_rtt_ * 3);
     return wait * (std::int64_t{1} << std::min(times_again_, doublings_max));
 }
 
+/// Congestion control must know the path before it may take silence for a loss.
+void RcFlow::watch(Instant now) {
+    if (on() && longest_rtt_ == Duration()) return;
+    timers_.set(Timer::silence, now + silence());
+}
+
 void RcFlow::arrived(std::uint32_t psns) {
-    if (!on()) return;
+    if (!watches()) return;
     arrived_ += psns;
     oldest_ += psns;
 }
@@ -82,29 +91,34 @@ void RcFlow::answered_up_to(Instant now) {
     questions_used_ -= done;
     const Duration before = longest_rtt_ - Duration(longest_rtt_.picoseconds() / 8);
     longest_rtt_ = std::max(rtt, before);
+    if (!on()) {
+        most_ = 0;
+        return;
+    }
     control_->on_rtt(now, rtt);
     control_->on_arrived(now, arrived_, most_);
     arrived_ = most_ = 0;
 }
 
 void RcFlow::apply(Instant now, std::uint32_t in_flight) {
-    if (!on()) return;
+    // The requester never calls left() for a near peer.
+    if (!watches() || (!on() && sent_end_ == 0)) return;
     heard_ = now;
     const bool progress = arrived_ > 0;
     answered_up_to(now);
-    if (arrived_ > 0) control_->on_arrived(now, arrived_, most_);
-    if (marked_ > 0) control_->on_marked(now, marked_);
-    if (lost_ > 0) control_->on_lost(now, lost_);
-    pacer_.allow(now, control_->burst());
+    if (on()) {
+        if (arrived_ > 0) control_->on_arrived(now, arrived_, most_);
+        if (marked_ > 0) control_->on_marked(now, marked_);
+        if (lost_ > 0) control_->on_lost(now, lost_);
+        pacer_.allow(now, control_->burst());
+    }
     arrived_ = marked_ = lost_ = 0;
     most_ = std::max(most_, in_flight);
     if (!progress) return;
     again_due_ = false;
     times_again_ = 0;
     timers_.stop(Timer::silence);
-    if (in_flight > 0 && longest_rtt_ > Duration()) {
-        timers_.set(Timer::silence, now + silence());
-    }
+    if (in_flight > 0) watch(now);
 }
 
 void RcFlow::timed_out(Instant now) {
@@ -130,9 +144,11 @@ bool RcFlow::on_deadline(Instant now) {
 }
 
 void RcFlow::fingerprint(Instant now, Fingerprint& sink) const {
-    if (!on()) return;
-    control_->fingerprint(now, sink);
-    pacer_.fingerprint(now, sink);
+    if (!watches()) return;
+    if (on()) {
+        control_->fingerprint(now, sink);
+        pacer_.fingerprint(now, sink);
+    }
     timers_.fingerprint(now, sink);
     sink.add(asked_end_ > oldest_ ? asked_end_ - oldest_ : 0);
     sink.add(sent_end_ > oldest_ ? sent_end_ - oldest_ : 0);

@@ -27,13 +27,22 @@ class RcFlow {
 public:
     /// The shortest silence after which the requester asks again. A host may be busy for so long.
     static constexpr Duration silence_least = Duration::milliseconds(1);
+    /// The same without congestion control. A responder that nobody asks may hold an
+    /// acknowledgement until its host wakes.
+    static constexpr Duration silence_uncontrolled = Duration::milliseconds(4);
+    /// The same before a round trip was measured.
+    static constexpr Duration silence_unmeasured = Duration::milliseconds(16);
     static constexpr std::uint32_t asks_per_window = 8;
 
     /// Without congestion control: it limits nothing and sets no timer.
     RcFlow() = default;
-    RcFlow(Congestion kind, std::uint32_t most);
+    /// `always_watches`: also without congestion control, the requester asks again after silence.
+    RcFlow(Congestion kind, std::uint32_t most, bool always_watches = false);
 
+    /// It limits what may be in flight.
     bool on() const { return control_.has_value(); }
+    /// It notices the silence of the responder.
+    bool watches() const { return watches_; }
 
     // Sending.
     /// RC-33: how many packets may leave now. If the window is closed, but the responder owes no
@@ -53,6 +62,7 @@ public:
         std::uint32_t in_flight = 0;  // before it
         std::uint32_t psns = 1;
         bool asks = false;
+        bool answered = false;  // the responder answers it, at the latest after a while
     };
     void left(Instant now, const Leaving& packet);
     /// The oldest packet must leave again now, alone, and ask for an acknowledgement.
@@ -92,6 +102,9 @@ private:
     Duration silence() const;
     void answered_up_to(Instant now);
 
+    void watch(Instant now);
+
+    bool watches_ = false;
     std::optional<congestion::Control> control_;
     congestion::Pacer pacer_;
     TimerTable<Timer, 2> timers_;

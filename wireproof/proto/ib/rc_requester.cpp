@@ -6,11 +6,17 @@
 #include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::proto::ib {
+namespace {
+
+constexpr std::uint32_t lossy_for = 1024;
+
+}  // namespace
 
 void RcRequester::start(const QueuePairCore& core) {
     reset();
     backoff_ = Backoff(core.config().backs_off);
-    flow_ = RcFlow(core.attributes().congestion, core.config().in_flight_max);
+    flow_ = RcFlow(core.attributes().congestion, core.config().in_flight_max,
+                   core.config().asks_after_silence);
     oldest_ = cursor_ = next_ = core.attributes().send_psn;
     allow_data_requests(core.attributes().max_rd_atomic);
     unlimited_ = !core.config().credits;
@@ -38,7 +44,8 @@ bool RcRequester::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapt
     while (may_send(core.state()) && cursor_entry_ < core.sends.size()) {
         SendEntry& entry = core.sends[cursor_entry_];
         if (!entry.begun) {
-            if (!may_begin(entry, core) || !begin(entry, core, adapter)) return false;
+            if (!may_begin(entry, core) || waits_for_answers(entry, core, adapter)) return false;
+            if (!begin(entry, core, adapter)) return false;
         }
         if (entry.packets == 0) {  // a local request that has run
             ++cursor_entry_;
@@ -91,6 +98,7 @@ bool RcRequester::send_oldest_again(Instant now, QueuePairCore& core, Adapter& a
     const std::uint32_t psns = data ? asked_part(core) : 1;
     if (!send_packet(now, entry, psns, core, adapter, out)) return false;
     ++core.counters.silences;
+    lossy_ = lossy_for;
     flow_.left_again(now);
     cursor_ = resume;
     cursor_entry_ = resume_entry;
@@ -107,6 +115,7 @@ bool RcRequester::may_ask(const QueuePairCore& core) const {
 bool RcRequester::may_begin(const SendEntry& entry, const QueuePairCore& core) const {
     const Request request = entry.terms.request;
     if (core.state() != QueuePairState::rts) return false;
+    // RC-39
     if (entry.terms.fence && !asked_.empty()) return false;
     if (entry.status != CompletionStatus::success) return false;
     if (is_local(request)) return true;
@@ -119,6 +128,16 @@ bool RcRequester::may_begin(const SendEntry& entry, const QueuePairCore& core) c
     if (unlimited_ || !takes_receive(request)) return true;
     const Msn number = core.message_circle().advance(message_, 1);
     return difference(number, limit_, core.message_circle()) <= 0 || oldest_ == next_;
+}
+
+/// RC-38: answers of this side that were owed when the message was posted leave first. The queue
+/// pair waits until one of them has left.
+bool RcRequester::waits_for_answers(const SendEntry& entry, const QueuePairCore& core,
+                                    Adapter& adapter) {
+    if (entry.after == 0) return false;
+    if (adapter.owed.owed(core.attributes().address, entry.after) == 0) return false;
+    adapter.owed.wait(core.number());
+    return true;
 }
 
 /// Returns false if the request cannot begin. Its failure is reported after all earlier requests
@@ -276,9 +295,12 @@ void RcRequester::sent(Instant now, const SendEntry& entry, std::uint32_t psns, 
         ++core.counters.resent;
         out.mark_resent();
     }
-    if (!flow_.wants_again() && controlled(core, adapter)) {
-        flow_.left(now,
-                   {.in_flight = in_flight(core), .psns = psns, .asks = since_ack_request_ == 0});
+    if (!flow_.wants_again() && watched(core, adapter)) {
+        const bool ends = cursor_ == core.circle().advance(entry.first, entry.packets - 1);
+        flow_.left(now, {.in_flight = in_flight(core),
+                         .psns = psns,
+                         .asks = since_ack_request_ == 0,
+                         .answered = ends});
     }
     if (cursor_ == oldest_) backoff_.oldest_left(out.size());
     cursor_ = core.circle().advance(cursor_, psns);
@@ -328,9 +350,17 @@ bool RcRequester::take_retry(QueuePairCore& core, Adapter& adapter) {
     return true;
 }
 
+std::optional<Psn> RcRequester::missing_data(const QueuePairCore& core,
+                                             const Adapter& adapter) const {
+    if (lossy_ == 0 || asked_.empty() || timers_.running(Timer::not_ready)) return std::nullopt;
+    if (adapter.windows.is_near(core.attributes().address)) return std::nullopt;
+    return asked_.back();
+}
+
 /// A packet is lost: it and all packets after it are sent again.
 void RcRequester::lost(Instant now, const QueuePairCore& core, Adapter& adapter) {
     using Loss = PeerWindows::Loss;
+    lossy_ = lossy_for;
     adapter.windows.on_lost(core.attributes().address,
                             flow_.on() && went_back_ ? Loss::controlled : Loss::any);
     backoff_.retransmits(now);
@@ -350,7 +380,7 @@ void RcRequester::go_back(RcFlow::Earlier earlier) {
 
 void RcRequester::on_deadline(Instant now, QueuePairCore& core, Adapter& adapter) {
     (void)timers_.take_expired(Timer::not_ready, now);
-    if (flow_.on()) flow_.on_deadline(now);
+    if (flow_.watches()) flow_.on_deadline(now);
     if (!timers_.take_expired(Timer::answer, now)) return;
     ++core.counters.timeouts;
     const bool alive = adapter.neighbours.is_alive(core.attributes().address);
@@ -376,7 +406,13 @@ void RcRequester::fail(CompletionStatus status, QueuePairCore& core, Adapter& ad
     core.enter_error(adapter);
 }
 
-void RcRequester::fingerprint(Instant now, Fingerprint& sink) const {
+void RcRequester::fingerprint(Instant now, Fingerprint& sink, const QueuePairCore& core,
+                              const Adapter& adapter) const {
+    for (std::size_t i = cursor_entry_; i < core.sends.size(); ++i) {
+        const SendEntry& entry = core.sends[i];
+        if (entry.begun) continue;
+        sink.add(adapter.owed.owed(core.attributes().address, entry.after));
+    }
     sink.add(next_.value());
     sink.add(oldest_.value());
     sink.add(cursor_.value());
@@ -392,6 +428,7 @@ void RcRequester::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(retries_left_);
     sink.add(rnr_retries_left_);
     sink.add(went_back_);
+    sink.add(core.config().message_hold > Duration() ? lossy_ : 0);
     backoff_.fingerprint(sink);
     timers_.fingerprint(now, sink);
     flow_.fingerprint(now, sink);

@@ -32,6 +32,11 @@ public:
     void allow_data_requests(std::size_t count);
     /// The oldest packet, if it was sent again and neither an answer nor an RNR NAK came.
     Unanswered unanswered() const { return backoff_.unanswered(); }
+    /// The request was posted just now.
+    static void posted(SendEntry& entry, const QueuePairCore& core, const Adapter& adapter) {
+        if (!takes_receive(entry.terms.request)) return;
+        entry.after = adapter.owed.newest(core.attributes().address);
+    }
     bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
     RxVerdict on_response(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
     /// A response of a Read that now arrives has a mark of a router.
@@ -44,6 +49,13 @@ public:
         flow_.apply(now, in_flight(core));
     }
     void on_deadline(Instant now, QueuePairCore& core, Adapter& adapter);
+    /// The PSN after the last Read or Atomic whose answer may be lost: it is outstanding, and the
+    /// path has lost packets lately (RC-40).
+    std::optional<Psn> missing_data(const QueuePairCore& core, const Adapter& adapter) const;
+    /// The peer has not executed the requests from there on, or all before it are answered.
+    bool has(Psn psn, const QueuePairCore& core) const {
+        return timers_.running(Timer::not_ready) || difference(psn, oldest_, core.circle()) <= 0;
+    }
     Instant next_deadline() const { return earliest(timers_.next(), flow_.next_deadline()); }
     /// The end of the answer timeout or of an RNR wait.
     Instant next_timeout() const { return timers_.next(); }
@@ -58,7 +70,8 @@ public:
     std::uint32_t unasked(const QueuePairCore& core) const {
         return std::min(since_ack_request_, in_flight(core));
     }
-    void fingerprint(Instant now, Fingerprint& sink) const;
+    void fingerprint(Instant now, Fingerprint& sink, const QueuePairCore& core,
+                     const Adapter& adapter) const;
 
     Psn oldest() const { return oldest_; }
     Psn next() const { return next_; }
@@ -71,6 +84,8 @@ private:
     // Sending.
     bool may_ask(const QueuePairCore& core) const;
     bool may_begin(const SendEntry& entry, const QueuePairCore& core) const;
+    static bool waits_for_answers(const SendEntry& entry, const QueuePairCore& core,
+                                  Adapter& adapter);
     bool begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter);
     bool may_send_packet(const SendEntry& entry, const QueuePairCore& core) const;
     bool send_packet(Instant now, const SendEntry& entry, std::uint32_t psns, QueuePairCore& core,
@@ -85,6 +100,9 @@ private:
     }
     bool controlled(const QueuePairCore& core, const Adapter& adapter) const {
         return flow_.on() && !adapter.windows.is_near(core.attributes().address);
+    }
+    bool watched(const QueuePairCore& core, const Adapter& adapter) const {
+        return flow_.watches() && !adapter.windows.is_near(core.attributes().address);
     }
     std::uint32_t flow_room(const QueuePairCore& core, const Adapter& adapter) const {
         return controlled(core, adapter) ? flow_.room(in_flight(core)) : ~std::uint32_t{0};
@@ -136,7 +154,8 @@ private:
 
     std::uint8_t retries_left_ = 0;
     std::uint8_t rnr_retries_left_ = 0;
-    bool went_back_ = false;       // because something is missing, and no progress since then
+    bool went_back_ = false;   // because something is missing, and no progress since then
+    std::uint32_t lossy_ = 0;  // answers to Reads and Atomics until the path counts as good again
     std::uint32_t under_way_ = 0;  // packets in flight that PeerWindows counts for this queue pair
     Backoff backoff_;
     TimerTable<Timer, 2> timers_;

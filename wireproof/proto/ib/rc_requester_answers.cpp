@@ -183,6 +183,7 @@ RxVerdict RcRequester::on_data(Instant now, const Packet& packet, QueuePairCore&
         return RxVerdict::refused;
     }
     ++entry.answered;
+    if (lossy_ > 0) --lossy_;
     const bool ends = entry.answered == entry.packets;
     if (ends) data_psns_ -= entry.packets;
     if (asked_.front() == circle.advance(psn, 1)) asked_.pop();

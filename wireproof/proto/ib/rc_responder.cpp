@@ -110,6 +110,7 @@ RxVerdict RcResponder::on_message(Instant now, const Packet& packet, QueuePairCo
     const AckHold::Request request{packet.opcode->ends(), packet.bth().ack_request};
     const bool acks_all = core.config().acks_unasked;
     if (request.asks || (request.ends && acks_all)) owe_ack();
+    if (packet.opcode->ends() && ack_owed_ == 0) owe_before_messages(packet, core, adapter);
     const Duration delay = ack_delay(core);
     const bool was_owed = lazy_.is_owed();
     if (acks_all) lazy_.executed(now, request, delay);
@@ -134,7 +135,12 @@ RxVerdict RcResponder::on_read(const Packet& packet, QueuePairCore& core, Adapte
     }
     const auto packets = static_cast<std::uint32_t>(packets_of(reth.length, core.path_mtu()));
     keep({.psn = expected_, .packets = packets, .from = reth});
-    answers_.push({.what = Answer::What::read, .psn = expected_, .packets = packets, .from = reth});
+    answers_.push({.what = Answer::What::read,
+                   .psn = expected_,
+                   .packets = packets,
+                   .from = reth,
+                   .owed = adapter.owed.owe(core.attributes().address, core.number(), false)});
+    data_since_ack_ = ack_delay(core) > Duration();
     // RC-14: a Read counts now, before its responses leave.
     expected_ = core.circle().advance(expected_, packets);
     completed_ = core.message_circle().advance(completed_, 1);
@@ -168,7 +174,11 @@ RxVerdict RcResponder::on_atomic(const Packet& packet, QueuePairCore& core, Adap
           .psn = expected_,
           .from = {.address = atomic.address, .rkey = atomic.rkey},
           .original = original});
-    answers_.push({.what = Answer::What::atomic, .psn = expected_, .original = original});
+    answers_.push({.what = Answer::What::atomic,
+                   .psn = expected_,
+                   .original = original,
+                   .owed = adapter.owed.owe(core.attributes().address, core.number(), false)});
+    data_since_ack_ = ack_delay(core) > Duration();
     expected_ = core.circle().advance(expected_, 1);
     completed_ = core.message_circle().advance(completed_, 1);
     ++core.counters.executed;
@@ -212,6 +222,13 @@ void RcResponder::fail(NakCode code, Psn psn, QueuePairCore& core, Adapter& adap
     core.enter_error(adapter);
 }
 
+void RcResponder::leave(Adapter& adapter) {
+    for (std::size_t i = 0; i < answers_.size(); ++i) adapter.owed.settle(answers_[i].owed);
+    adapter.owed.settle(ack_owed_);
+    ack_owed_ = 0;
+    ack_released_ = false;
+}
+
 void RcResponder::on_error() {
     message_.forget();
     if (!failed_) answers_.clear();
@@ -233,87 +250,24 @@ void RcResponder::owe_ack() {
     if (answers_.empty() || answers_.back().what != Answer::What::ack) answers_.push({});
 }
 
+/// RC-38: an ACK that completes a Write leaves before each message of this side that is posted
+/// later. RC-40: so does an ACK which names a request after a Read or an Atomic: it tells the
+/// requester that their answer was lost.
+void RcResponder::owe_before_messages(const Packet& packet, const QueuePairCore& core,
+                                      Adapter& adapter) {
+    const bool write = packet.opcode->verb == Verb::write && packet.bth().ack_request;
+    if (!write && !data_since_ack_) return;
+    if (answers_.empty() || answers_.back().what != Answer::What::ack) return;
+    // A near peer loses no answer.
+    if (!write && adapter.windows.is_near(core.attributes().address)) return;
+    ack_owed_ = adapter.owed.owe(core.attributes().address, core.number(), true);
+}
+
 void RcResponder::owe_duplicate_ack(Psn names) {
     const bool shared = !answers_.empty() && answers_.back().what == Answer::What::duplicate_ack &&
                         answers_.back().psn == names;
     if (!shared) answers_.push({.what = Answer::What::duplicate_ack, .psn = names});
     answers_.back().sent = std::min(answers_.back().sent + 1, duplicates_owed_max);
-}
-
-/// The newest PSN that the acknowledgement of a duplicate Send or Write may name. The answer to a
-/// Read or an Atomic after the duplicate may have been lost. Some requesters, for example Linux's
-/// Soft-RoCE, complete a Read without its data when an acknowledgement names it (RC-4).
-Psn RcResponder::newest_before_data(Psn duplicate, const Circle& circle) const {
-    std::uint32_t end = circle.steps_after(expected_, duplicate);
-    const auto is_behind_duplicate = [&](Psn data) {
-        const std::uint32_t steps = circle.steps_after(data, duplicate);
-        return steps > 0 && steps < end;
-    };
-    // The end of a Read that is no longer kept is not known, so the acknowledgement names only the
-    // duplicate.
-    if (newest_forgotten_ && is_behind_duplicate(*newest_forgotten_)) return duplicate;
-    for (std::size_t i = 0; i < resources_.size(); ++i) {
-        if (!is_behind_duplicate(resources_[i].psn)) continue;
-        end = circle.steps_after(resources_[i].psn, duplicate);
-    }
-    return circle.advance(duplicate, end - 1);
-}
-
-RxVerdict RcResponder::on_duplicate(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
-    ++core.counters.duplicates;
-    switch (packet.opcode->verb) {
-        case Verb::read_request: return replay_read(packet, core, adapter);
-        case Verb::compare_swap:
-        case Verb::fetch_add: return replay_atomic(packet, core);
-        default:
-            owe_duplicate_ack(newest_before_data(packet.bth().psn, core.circle()));  // RC-4
-            return RxVerdict::duplicate;
-    }
-}
-
-// The same Read, or its tail if the requester asks for the missing part (RC-6).
-RxVerdict RcResponder::replay_read(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
-    const Reth& reth = packet.headers.reth;
-    for (std::size_t i = 0; i < resources_.size(); ++i) {
-        const Resource& kept = resources_[i];
-        if (kept.verb != Verb::read_request) continue;
-        const std::uint32_t skipped = core.circle().steps_after(packet.bth().psn, kept.psn);
-        if (skipped >= kept.packets) continue;
-        const std::uint64_t offset = std::uint64_t{skipped} * core.path_mtu();
-        if (reth.rkey != kept.from.rkey || reth.address != kept.from.address + offset ||
-            reth.length != kept.from.length - offset) {
-            continue;
-        }
-        const Piece tail{reth.address, reth.length, reth.rkey};
-        if (!adapter.memory.remote(tail, RemoteRight::read, core.bearer())) break;
-        ++core.counters.replayed;
-        answers_.push({.what = Answer::What::read,
-                       .replayed = true,
-                       .psn = packet.bth().psn,
-                       .packets = kept.packets - skipped,
-                       .from = reth});
-        return RxVerdict::duplicate;
-    }
-    ++core.counters.resource_gone;
-    return RxVerdict::duplicate;
-}
-
-// Returns the first result again and does not change memory (RC-5).
-RxVerdict RcResponder::replay_atomic(const Packet& packet, QueuePairCore& core) {
-    for (std::size_t i = 0; i < resources_.size(); ++i) {
-        const Resource& kept = resources_[i];
-        if (kept.verb != packet.opcode->verb || kept.psn != packet.bth().psn) continue;
-        const AtomicEth& atomic = packet.headers.atomic;
-        if (kept.from.address != atomic.address || kept.from.rkey != atomic.rkey) continue;
-        ++core.counters.replayed;
-        answers_.push({.what = Answer::What::atomic,
-                       .replayed = true,
-                       .psn = kept.psn,
-                       .original = kept.original});
-        return RxVerdict::duplicate;
-    }
-    ++core.counters.resource_gone;
-    return RxVerdict::duplicate;
 }
 
 /// The newest executed PSN before the first Read or Atomic without an answer (RC-25).
@@ -346,15 +300,12 @@ bool RcResponder::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapt
     Answer& answer = answers_.front();
     switch (answer.what) {
         case Answer::What::read: return send_read(now, core, adapter, out);
-        case Answer::What::atomic: send_atomic(answer, core, out); break;
-        case Answer::What::nak: send_nak(answer, core, out); break;
-        case Answer::What::ack:
-            send_ack(newest_to_acknowledge(core.circle()), ack_syndrome(core), core, out);
-            hold_.left(now);
-            reply_.left(now);
-            lazy_.left();
-            ++core.counters.acks_sent;
+        case Answer::What::atomic:
+            send_atomic(answer, core, out);
+            adapter.owed.settle(answer.owed);
             break;
+        case Answer::What::nak: send_nak(answer, core, out); break;
+        case Answer::What::ack: send_newest_ack(now, core, adapter, out); break;
         case Answer::What::duplicate_ack:
             send_ack(answer.psn, ack_syndrome(core), core, out);
             ++core.counters.acks_sent;
@@ -371,6 +322,20 @@ void RcResponder::send_ack(Psn psn, Syndrome syndrome, QueuePairCore& core, TxFr
     core.address(headers, psn);
     headers.aeth = aeth(syndrome);
     encode(headers, {}, out);
+}
+
+void RcResponder::send_newest_ack(Instant now, QueuePairCore& core, Adapter& adapter,
+                                  TxFrame& out) {
+    const Psn newest = newest_to_acknowledge(core.circle());
+    send_ack(newest, ack_syndrome(core), core, out);
+    hold_.left(now);
+    reply_.left(now);
+    lazy_.left();
+    ++core.counters.acks_sent;
+    if (newest != before(expected_, core.circle())) return;
+    adapter.owed.settle(ack_owed_);
+    ack_owed_ = 0;
+    ack_released_ = data_since_ack_ = false;
 }
 
 void RcResponder::send_nak(const Answer& answer, QueuePairCore& core, TxFrame& out) {
@@ -399,6 +364,7 @@ bool RcResponder::send_read(Instant now, QueuePairCore& core, Adapter& adapter, 
     if (!bytes || !adapter.memory.is_there(*bytes)) {
         // The memory is gone, and the Read is only partly answered.
         ++core.counters.reads_broken;
+        leave(adapter);
         answers_.clear();
         if (!failed_) {
             fail(NakCode::remote_access, psn, core, adapter);
@@ -422,7 +388,10 @@ bool RcResponder::send_read(Instant now, QueuePairCore& core, Adapter& adapter, 
     ++core.counters.responses_sent;
     if (answer.replayed) out.mark_resent();
     ++answer.sent;
-    if (ends) answers_.pop();
+    if (ends) {
+        adapter.owed.settle(answer.owed);
+        answers_.pop();
+    }
     return true;
 }
 
@@ -457,6 +426,9 @@ void RcResponder::fingerprint(Instant now, Fingerprint& sink) const {
     hold_.fingerprint(now, sink);
     reply_.fingerprint(now, sink);
     lazy_.fingerprint(now, sink);
+    sink.add(ack_owed_ != 0);
+    sink.add(ack_released_);
+    sink.add(data_since_ack_);
     sink.add(resources_.capacity());
     sink.add(resources_.size());
     for (std::size_t i = 0; i < resources_.size(); ++i) resources_[i].fingerprint(sink);

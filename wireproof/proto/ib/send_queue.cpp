@@ -87,6 +87,7 @@ PostStatus SendQueue::post(const WorkRequest& request, std::uint64_t length_max)
     }
     entry.begun = entry.probe = false;
     entry.packets = entry.answered = 0;
+    entry.after = 0;
     entry.status = CompletionStatus::success;
     entry.wanted = failures_.next();
     failures_.pass();

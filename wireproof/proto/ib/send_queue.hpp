@@ -10,6 +10,7 @@
 #include "wireproof/base/ring.hpp"
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/proto/ib/completion_queue.hpp"
+#include "wireproof/proto/ib/owed_answers.hpp"
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/proto/ib/planned_failures.hpp"
 #include "wireproof/proto/ib/work_request.hpp"
@@ -36,8 +37,9 @@ struct SendEntry {
     bool begun = false;
     std::uint32_t packets = 0;  // number of PSNs; for a Read, the number of its responses
     Psn first = {};
-    std::uint32_t answered = 0;                           // responses to a Read that have arrived
-    bool probe = false;                                   // the request began without credit
+    std::uint32_t answered = 0;     // responses to a Read that have arrived
+    bool probe = false;             // the request began without credit
+    OwedAnswers::Number after = 0;  // it begins after the answers up to this one have left (RC-38)
     CompletionStatus wanted = CompletionStatus::success;  // planned failure; success: none
     CompletionStatus status = CompletionStatus::success;  // failure before the first packet left
 
@@ -78,6 +80,7 @@ public:
     bool empty() const { return entries_.empty(); }
     std::size_t size() const { return entries_.size(); }
     SendEntry& front() { return entries_.front(); }
+    SendEntry& back() { return entries_.back(); }
     SendEntry& operator[](std::size_t index) { return entries_[index]; }
     const SendEntry& operator[](std::size_t index) const { return entries_[index]; }
     void pop() { entries_.pop(); }

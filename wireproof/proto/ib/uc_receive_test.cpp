@@ -374,7 +374,7 @@ TEST(UcReceive, ALostMessageIsToldIfAskedFor) {
 TEST(UcReceive, ASolicitedMessageWakesWhoAskedForIt) {
     Pair pair;
     pair.receives(3);
-    pair.b.port.completion_queue(pair.b.receives).request_notify(true);
+    pair.b.port.request_notify(pair.b.receives, true);
     pair.send(600);
     pair.settle();
     EXPECT_TRUE(pair.b.events().empty());
