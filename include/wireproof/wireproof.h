@@ -126,6 +126,8 @@ typedef struct wireproof_options {
     double fault_bit_error;
     double fault_duplicate;
     double fault_reorder;
+    uint32_t publish_counters;  // 0: other processes cannot read the counters. Default 1
+    uint32_t reserved_2;
 } wireproof_options;
 /// Sets all `size` bytes: the member `size`, the defaults, and 0 for what the library does not
 /// know. BAD_ARGUMENT: NULL, or a wrong size.
