@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "wireproof/wire/udp/ipv6_test_kit.hpp"
 #include "wireproof/wire/udp/peers_test_kit.hpp"
 
 namespace wireproof::test {
@@ -102,10 +103,9 @@ TEST(UdpWire, CarriesFramesBothWays) {
 }
 
 TEST(UdpWire, CarriesFramesOverIpv6) {
+    if (!host_has_ipv6()) GTEST_SKIP() << no_ipv6;
     const Address local = *Address::parse("[::1]:0");
-    auto opened = UdpWire::open({.local = local});
-    if (!opened) GTEST_SKIP() << "no IPv6: " << opened.error().message;
-    UdpWire a = std::move(*opened);
+    UdpWire a = open_udp({.local = local});
     UdpWire b = open_udp({.local = local, .peers = {a.local_address()}});
     ASSERT_TRUE(a.set_peer(first, b.local_address()));
     ASSERT_TRUE(send_text(a, first, "one"));
