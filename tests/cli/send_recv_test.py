@@ -55,6 +55,14 @@ class AFileArrivesAtAnotherHost(TwoHosts):
         port = address.rsplit(":", 1)[1]
         self.arrived(self.send(f"127.0.0.1:{port}"), recv)
 
+    def test_whichever_address_of_the_host_was_asked(self):
+        """An answer that left from another address would not reach the sender."""
+        for host in ("0.0.0.0", "[::]"):
+            with self.subTest(host):
+                recv, address = self.listen(host=host)
+                port = address.rsplit(":", 1)[1]
+                self.arrived(self.send(f"127.0.0.2:{port}"), recv)
+
     def test_if_it_is_empty_or_one_byte(self):
         for size in (0, 1):
             recv, address = self.listen()

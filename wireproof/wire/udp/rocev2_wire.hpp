@@ -87,7 +87,7 @@ private:
     Address local_;
     std::size_t peer_;
     Address address_;
-    SocketAddress to_{};
+    Route route_{};
     IdentificationWindow identifications_;
 };
 

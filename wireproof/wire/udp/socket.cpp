@@ -74,7 +74,7 @@ void set_options(int handle, const UdpSocket::Config& config) {
     } else {
         set_option(handle, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_WANT);
         // A socket at [::] also receives IPv4; such a peer has an address of ::ffff:0:0/96.
-        const bool any = config.local.host == Address{}.host;
+        const bool any = config.local.is_any();
         set_option(handle, IPPROTO_IPV6, IPV6_V6ONLY, any ? 0 : 1);
         if (any) set_option(handle, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_WANT);
     }
@@ -158,6 +158,16 @@ bool UdpSocket::use(Ecn ecn) {
     const bool ipv6 = family_of(handle_) == AF_INET6;
     if (!read_ecn(handle_, ipv6)) return false;
     return ecn == Ecn::read || send_ect(handle_, ipv6);
+}
+
+// A socket at [::] reports the destination of IPv4 datagrams in the form of IPv6.
+void UdpSocket::report_destinations(bool reported) {
+    const int value = reported ? 1 : 0;
+    if (family_of(handle_) == AF_INET6) {
+        set_option(handle_, IPPROTO_IPV6, IPV6_RECVPKTINFO, value);
+    } else {
+        set_option(handle_, IPPROTO_IP, IP_PKTINFO, value);
+    }
 }
 
 bool UdpSocket::connect(const Address& peer) {

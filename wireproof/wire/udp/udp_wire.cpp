@@ -24,6 +24,14 @@ Expected<void> check(const UdpWire::Config& config) {
             [&] { return within("batch_most", config.batch_most, system_call_datagrams_max); });
 }
 
+/// False: a multicast or broadcast address. For IPv4, the kernel itself names an address of the
+/// host instead.
+bool may_be_source(const Address& to) {
+    if (to.family == Address::Family::ipv4) return true;
+    const Address own = to.in_own_form();
+    return own.family == Address::Family::ipv4 ? own.host[0] < 224 : own.host[0] != 0xFF;
+}
+
 // The batch must fit into the kernel's send buffer: frames that do not fit are lost. The kernel
 // counts the bytes of the frames and as many again for its own bookkeeping.
 SendBatch::Frames batches(const UdpWire::Config& config, std::size_t send_buffer) {
@@ -54,6 +62,7 @@ Expected<UdpWire> UdpWire::open(const Config& config) {
 UdpWire::UdpWire(UdpSocket socket, const Config& config)
     : socket_(std::move(socket)),
       family_(config.local.family),
+      at_any_(config.local.is_any()),
       sending_(std::make_unique<SendBatch>(SendBatch::Config{
           .frames = batches(config, socket_.send_buffer()),
           .capabilities = {.frame_max = config.frame_max},
@@ -63,7 +72,9 @@ UdpWire::UdpWire(UdpSocket socket, const Config& config)
                   .grouped = config.segments && socket_.group_received(),
                   .reads_marks = socket_.use(config.ecn)}),
       batch_(config.batch),
-      only_peer_(config.only_peer) {}
+      only_peer_(config.only_peer) {
+    if (at_any_) socket_.report_destinations(true);
+}
 
 Expected<void> UdpWire::set_peer(PeerId peer, const Address& address) {
     if (address.is_set() && address.family != family_) {
@@ -94,10 +105,12 @@ Expected<void> UdpWire::set_peer(PeerId peer, const Address& address) {
 }
 
 Expected<void> UdpWire::talk_only_to(UdpLane& lane) {
-    const bool was_connected = lane.connected_;
-    lane.connected_ = lane.place_ == UdpLane::Place::fixed && socket_.connect(lane.address_);
-    receiving_.hear_only(lane.connected_ ? lane.address_ : Address());
-    if (lane.connected_ || !was_connected) return {};
+    bool& connected = lane.route_.connected;
+    const bool was_connected = connected;
+    connected = lane.place_ == UdpLane::Place::fixed && socket_.connect(lane.address_);
+    receiving_.hear_only(connected ? lane.address_ : Address());
+    if (at_any_) socket_.report_destinations(!connected);
+    if (connected || !was_connected) return {};
     const Address local = local_address();
     if (socket_.disconnect()) return {};
     return unexpected(local.to_string() + ": the port is lost to another socket");
@@ -131,7 +144,7 @@ std::optional<RxFrame> UdpWire::receive(Instant) {
             note_receive_error();
             break;
         }
-        if (frame->begins || !sender_) sender_ = peer_of(*frame->from);
+        if (frame->begins || !sender_) note_sender(*frame);
         if (sender_) {
             ++counters_.frames_received;
             counters_.bytes_received += frame->bytes.size();
@@ -149,11 +162,17 @@ std::optional<RxFrame> UdpWire::receive(Instant) {
     return std::nullopt;
 }
 
+void UdpWire::note_sender(const ReceiveBatch::Frame& frame) {
+    sender_ = peer_of(*frame.from);
+    if (!sender_ || frame.to == nullptr || !may_be_source(*frame.to)) return;
+    lane(*sender_).route_.from = *frame.to;
+}
+
 // The kernel reports that an earlier frame failed only on a connected socket, and that frame went
 // to its one peer.
 void UdpWire::note_receive_error() {
     const int error = receiving_.take_error();
-    if (error == 0 || !only_peer_ || !lane(*only_peer_).connected_) return;
+    if (error == 0 || !only_peer_ || !lane(*only_peer_).route_.connected) return;
     errors_.note(static_cast<std::size_t>(*only_peer_), error, "recvmsg", 0);
 }
 
@@ -196,7 +215,8 @@ void UdpWire::give(std::size_t peer, const Address& address) {
     const auto old = numbers_.find(lane.address_);
     if (old != numbers_.end() && old->second == peer) numbers_.erase(old);
     lane.address_ = address;
-    lane.to_ = to_socket_address(address);
+    lane.route_.to = to_socket_address(address);
+    if (!address.is_set()) lane.route_.from = {};
     if (address.is_set()) numbers_.emplace(address, peer);
 }
 
