@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "wireproof/wire/udp/address.hpp"
@@ -90,6 +91,16 @@ public:
     /// Tells the kernel whether to report with each received datagram at which address of this host
     /// it arrived.
     void report_destinations(bool reported);
+    /// An error that another host, or this one, reported for a datagram (ICMP).
+    struct Report {
+        Address to;     // where the datagram went
+        int error = 0;  // an errno
+    };
+    /// Tells the kernel to keep such reports. Without a connected peer it drops them. The kernel
+    /// then also returns the error of a report from the next call that sends or receives.
+    void keep_reports();
+    /// Takes the next one. The socket has an error for poll() until all are taken.
+    std::optional<Report> take_report();
     /// Sends frames only to this address, and receives only from it. False: not possible.
     bool connect(const Address& peer);
     /// Ends that. False: another socket took the port meanwhile.

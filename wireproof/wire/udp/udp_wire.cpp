@@ -3,12 +3,15 @@
 #include "wireproof/wire/udp/udp_wire.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 
 namespace wireproof {
 namespace {
 
 constexpr std::size_t segments_limit = 64;  // of older kernels, for one super-packet
+// A single report may be an old one, of before the peer opened its port.
+constexpr std::uint8_t refusals_of_ended = 2;
 
 Expected<void> check(const UdpWire::Config& config) {
     const auto within = [](const char* what, std::size_t value,
@@ -63,6 +66,7 @@ UdpWire::UdpWire(UdpSocket socket, const Config& config)
     : socket_(std::move(socket)),
       family_(config.local.family),
       at_any_(config.local.is_any()),
+      succeeds_ended_(config.succeeds_ended),
       sending_(std::make_unique<SendBatch>(SendBatch::Config{
           .frames = batches(config, socket_.send_buffer()),
           .capabilities = {.frame_max = config.frame_max},
@@ -74,6 +78,7 @@ UdpWire::UdpWire(UdpSocket socket, const Config& config)
       batch_(config.batch),
       only_peer_(config.only_peer) {
     if (at_any_) socket_.report_destinations(true);
+    if (succeeds_ended_) socket_.keep_reports();
 }
 
 Expected<void> UdpWire::set_peer(PeerId peer, const Address& address) {
@@ -164,6 +169,7 @@ std::optional<RxFrame> UdpWire::receive(Instant) {
 
 void UdpWire::note_sender(const ReceiveBatch::Frame& frame) {
     sender_ = peer_of(*frame.from);
+    if (sender_) lane(*sender_).refusals_ = 0;
     if (!sender_ || frame.to == nullptr || !may_be_source(*frame.to)) return;
     lane(*sender_).route_.from = *frame.to;
 }
@@ -172,8 +178,36 @@ void UdpWire::note_sender(const ReceiveBatch::Frame& frame) {
 // to its one peer.
 void UdpWire::note_receive_error() {
     const int error = receiving_.take_error();
+    if (succeeds_ended_) {
+        const std::uint64_t troubles =
+            counters_.send_refused + counters_.send_failed + counters_.segments_refused;
+        if (std::exchange(troubles_seen_, troubles) != troubles || error != 0) take_reports();
+    }
     if (error == 0 || !only_peer_ || !lane(*only_peer_).route_.connected) return;
     errors_.note(static_cast<std::size_t>(*only_peer_), error, "recvmsg", 0);
+}
+
+// Whoever floods this host with reports must not keep the caller here. The error of the socket
+// stays, so the next turn takes the others.
+void UdpWire::take_reports() {
+    constexpr int reports_max = 64;
+    for (int i = 0; i < reports_max; ++i) {
+        const auto report = socket_.take_report();
+        if (!report) return;
+        const auto known = numbers_.find(report->to);
+        if (report->error != ECONNREFUSED || known == numbers_.end()) continue;
+        UdpLane& lane = lanes_[known->second];
+        if (lane.refusals_ < refusals_of_ended) ++lane.refusals_;
+    }
+}
+
+bool UdpWire::opens_ended_place() {
+    for (UdpLane& lane : lanes_) {
+        if (lane.place_ != UdpLane::Place::settled || lane.refusals_ < refusals_of_ended) continue;
+        unsettle(static_cast<PeerId>(lane.number_));
+        return true;
+    }
+    return false;
 }
 
 void UdpWire::take_following(std::size_t frames) {
@@ -192,7 +226,7 @@ std::optional<PeerId> UdpWire::peer_of(const Address& source) {
 
 // Returns the first open place without an address, or if there is none, the first open place.
 std::optional<PeerId> UdpWire::place_for(const Address& source) {
-    if (open_places_ == 0) return std::nullopt;
+    if (open_places_ == 0 && !(succeeds_ended_ && opens_ended_place())) return std::nullopt;
     std::optional<std::size_t> choice;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
         if (lanes_[i].place_ != UdpLane::Place::open) continue;
@@ -217,6 +251,7 @@ void UdpWire::give(std::size_t peer, const Address& address) {
     lane.address_ = address;
     lane.route_.to = to_socket_address(address);
     if (!address.is_set()) lane.route_.from = {};
+    lane.refusals_ = 0;
     if (address.is_set()) numbers_.emplace(address, peer);
 }
 

@@ -51,6 +51,7 @@ private:
     std::size_t number_;
     Address address_;
     Route route_{};
+    std::uint8_t refusals_ = 0;  // of its port, since its last frame
     Place place_ = Place::vacant;
 };
 
@@ -78,6 +79,10 @@ public:
         std::optional<PeerId> only_peer = {};
         /// If the kernel refuses it, no frame is marked.
         Ecn ecn = Ecn::off;
+        /// True: a settled place goes to another source if the program that it belonged to has
+        /// ended: the host of that program has refused frames, since it has no such port any more,
+        /// and nothing has come from there since.
+        bool succeeds_ended = false;
     };
 
     static constexpr std::size_t frame_limit = 65507;  // of a datagram over IPv4, bytes
@@ -130,10 +135,14 @@ private:
     Expected<void> talk_only_to(UdpLane& lane);
     void note_receive_error();
     void note_sender(const ReceiveBatch::Frame& frame);
+    void take_reports();
+    bool opens_ended_place();
 
     UdpSocket socket_;
     Address::Family family_;
-    bool at_any_;                         // listens at each address of this host
+    bool at_any_;  // listens at each address of this host
+    bool succeeds_ended_;
+    std::uint64_t troubles_seen_ = 0;     // with sent frames, when the reports were last taken
     std::unique_ptr<SendBatch> sending_;  // lanes point at it
     ReceiveBatch receiving_;
     std::size_t batch_;
