@@ -17,12 +17,17 @@ std::FILE* place = stdout;
 
 }  // namespace
 
+void fail_to_write_result() {
+    if (errno == EPIPE) throw ReaderGone();
+    throw Failure(fmt::format("cannot write the result: {}", std::strerror(errno)));
+}
+
 void print_result(std::string_view text) {
     printed = true;
     const bool written = std::fwrite(text.data(), 1, text.size(), place) == text.size();
     // Flush, so that messages that are printed later stand below, even if both go to one file.
     if (written && std::fflush(place) == 0) return;
-    throw Failure(fmt::format("cannot write the result: {}", std::strerror(errno)));
+    fail_to_write_result();
 }
 
 bool result_printed() {
