@@ -95,7 +95,8 @@ void add_allocation(py::module_& module) {
         type->as_buffer.bf_releasebuffer = &Allocation::release_buffer;
         type->ht_type.tp_as_buffer = &type->as_buffer;
     };
-    py::class_<Allocation>(module, "Allocation", py::custom_type_setup(buffers))
+    py::class_<Allocation>(module, "Allocation", py::custom_type_setup(buffers),
+                           "Memory of Endpoint.allocate(). It has the bytes, as a bytearray has.")
         .def("__len__", &Allocation::length);
 }
 

@@ -116,9 +116,9 @@ class Waiting:
         if number is None:
             return
         self._sure(number, key)
-        call = self._calls.get(number)
-        if call is not None:
-            _fail(call[1], of_status(6, "no_handler", f"node {peer} has no handler {handler}"))
+        asker = self._calls.get(number)
+        if asker is not None:
+            _fail(asker[1], of_status(6, "no_handler", f"node {peer} has no handler {handler}"))
 
     def fail_all(self, error: BaseException) -> None:
         for _, call in self._calls.values():
