@@ -19,8 +19,10 @@ namespace wireproof::am {
 /// The result of a call.
 enum class Status : std::uint8_t {
     ok,
-    would_block,   // there is no room now, and nothing was queued: call poll(), then call again
-    too_long,      // the message has more than message_max() bytes, or the transfer more than 2^62
+    would_block,  // there is no room now, and nothing was queued: call poll(), then call again
+    // The message has more than message_max() bytes, and store() has room for more; or the transfer
+    // has more than 2^62.
+    too_long,
     not_allowed,   // the call is not allowed here, or not with this argument: see the call
     no_such_peer,  // no peer has this number, or the address of the peer is not known yet
     peer_lost,     // the session with the peer ended: nobody knows whether the message arrived

@@ -210,6 +210,10 @@ class Endpoint(Incoming):
         number = next(self._numbers)
         waiting: asyncio.Future[bytes] = driver.loop.create_future()
         message = ID.pack(number) + bytes(data)
+        if len(message) > self.message_max:
+            most = self.message_max - ID.size
+            text = f"{len(message) - ID.size} bytes are more than a request has, {most}: store() has room for more"
+            raise of_status(2, "too_long", text)
         await self._when_there_is_room(lambda: self._ext.request(peer, handler | ASKED, message))
         return await self._waiting.answer(number, peer, handler, waiting)
 

@@ -382,6 +382,13 @@ def test_a_request_to_nobody_or_too_long_is_refused():
             with pytest.raises(wireproof.Error) as told:
                 await a.request(1, 1, bytes(a.message_max))
             assert told.value.status == "too_long"
+            most = a.message_max
+            assert str(told.value) == f"{most} bytes are more than a request has, {most - 8}: store() has room for more"
+            with pytest.raises(wireproof.Error) as told:
+                a.send(1, 1, bytes(most + 1))
+            assert str(told.value) == f"{most + 1} bytes are more than a message has, {most}: store has room for more"
+            b.handler(2)(lambda message: message.data)
+            assert len(await a.request(1, 2, bytes(most - 8))) == most - 8
             for number in (0, 0x7FFE, 1 << 16, -1):
                 with pytest.raises(ValueError, match="the number of a handler is 1 to 32765"):
                     await a.request(1, number)
