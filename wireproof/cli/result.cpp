@@ -30,6 +30,11 @@ void print_result(std::string_view text) {
     fail_to_write_result();
 }
 
+void print_result_of_failure(std::string_view text) try {
+    print_result(text);
+} catch (const ReaderGone&) {
+}
+
 bool result_printed() {
     return printed;
 }
@@ -44,7 +49,7 @@ void print_error_object(std::string_view verb, std::string_view error) {
     const Json object = {{"schema", fmt::format("wireproof.{}/{}", verb, version)},
                          {"error", error}};
     // A file name in the error may contain bytes that are not valid text.
-    print_result(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    print_result_of_failure(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace wireproof::cli

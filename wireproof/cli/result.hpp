@@ -16,6 +16,9 @@ class ReaderGone : public std::exception {};
 /// Prints the result on standard output, or on standard error after results_to_standard_error().
 /// Throws Failure if it cannot be written, and ReaderGone.
 void print_result(std::string_view text);
+/// The same for a run that failed: without a reader it returns, because the line that says why is
+/// still due.
+void print_result_of_failure(std::string_view text);
 
 /// True if print_result() was called. If a run fails without a result, main prints the JSON object
 /// that the reader expects.

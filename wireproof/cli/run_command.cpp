@@ -104,7 +104,6 @@ void report_failure(const std::string& verb, bool json, const std::string& why) 
             print_error_object(verb, why);
         } catch (const Failure&) {
             // Nobody reads standard output. The line below gives the first error.
-        } catch (const ReaderGone&) {
         }
     }
     tell(fmt::format("wireproof: {}", why));

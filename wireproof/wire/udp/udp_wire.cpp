@@ -66,7 +66,6 @@ UdpWire::UdpWire(UdpSocket socket, const Config& config)
     : socket_(std::move(socket)),
       family_(config.local.family),
       at_any_(config.local.is_any()),
-      succeeds_ended_(config.succeeds_ended),
       sending_(std::make_unique<SendBatch>(SendBatch::Config{
           .frames = batches(config, socket_.send_buffer()),
           .capabilities = {.frame_max = config.frame_max},
@@ -76,7 +75,8 @@ UdpWire::UdpWire(UdpSocket socket, const Config& config)
                   .grouped = config.segments && socket_.group_received(),
                   .reads_marks = socket_.use(config.ecn)}),
       batch_(config.batch),
-      only_peer_(config.only_peer) {
+      only_peer_(config.only_peer),
+      succeeds_ended_(config.succeeds_ended) {
     if (at_any_) socket_.report_destinations(true);
     if (succeeds_ended_) socket_.keep_reports();
 }

@@ -140,9 +140,7 @@ private:
 
     UdpSocket socket_;
     Address::Family family_;
-    bool at_any_;  // listens at each address of this host
-    bool succeeds_ended_;
-    std::uint64_t troubles_seen_ = 0;     // with sent frames, when the reports were last taken
+    bool at_any_;                         // listens at each address of this host
     std::unique_ptr<SendBatch> sending_;  // lanes point at it
     ReceiveBatch receiving_;
     std::size_t batch_;
@@ -155,6 +153,8 @@ private:
     std::size_t open_places_ = 0;     // in the state open
     UdpCounters counters_;
     KernelErrors errors_;
+    bool succeeds_ended_;
+    std::uint64_t troubles_seen_ = 0;  // with sent frames, when the reports were last taken
 };
 
 static_assert(RunLane<UdpLane>);
