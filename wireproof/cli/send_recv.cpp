@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/progress.hpp"
@@ -173,23 +174,21 @@ void receive(const TwoHosts& hosts, Report& report) {
     {
         Progress progress("receiving", 0, "B");
         session.run(
-            [&](Instant now) {
+            [&, restarts = std::size_t{0}](Instant now) mutable {
                 receiver.step(now);
+                if (std::exchange(restarts, receiver.restarts()) != receiver.restarts()) {
+                    tell("the sender was started again: receiving from the beginning");
+                }
                 progress.set_total(receiver.bytes_expected());
                 progress.show(receiver.bytes_taken());
                 return receiver.may_leave(now);
             },
-            [&, warned = false, restarts = std::size_t{0},
-             begin = std::chrono::steady_clock::now()]() mutable {
+            [&, warned = false, begin = std::chrono::steady_clock::now()]() mutable {
                 const std::chrono::duration<double> waited =
                     std::chrono::steady_clock::now() - begin;
                 const bool heard = session.node().counters(0).sessions > 0;
                 if (hosts.wait > 0 && !heard && waited.count() > hosts.wait) {
                     return fmt::format("no sender came within {:g} s", hosts.wait);
-                }
-                if (restarts != receiver.restarts()) {
-                    restarts = receiver.restarts();
-                    tell("the sender was started again: receiving from the beginning");
                 }
                 if (!warned && session.node().counters(0).mismatched > 0) {
                     tell("a sender called that has another --mtu or version");
