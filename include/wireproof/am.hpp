@@ -89,8 +89,8 @@ public:
     /// wrong option, or the error of the system.
     [[nodiscard]] static Result<Endpoint> open(const Options& options);
 
-    /// Opens this process as a node of the job that a launcher started: mpirun or srun (by PMIx or
-    /// PMI2), `wireproof launch`, or any launcher that sets environment variables (docs/jobs.md).
+    /// Opens this process as a node of the job that a launcher started: mpirun or srun (PMIx, PMI2,
+    /// PMI-1), `wireproof launch`, or any launcher that sets environment variables (docs/jobs.md).
     /// The number of the node is the rank of the process. The call finds the addresses of all
     /// nodes, so Options::peers, self and job must not be set. It blocks until all processes of the
     /// job have called join(), at most for `limit`, and as long as the launcher's own library takes

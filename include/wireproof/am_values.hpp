@@ -19,8 +19,10 @@ namespace wireproof::am {
 /// The result of a call.
 enum class Status : std::uint8_t {
     ok,
-    would_block,   // there is no room now, and nothing was queued: call poll(), then call again
-    too_long,      // the message has more than message_max() bytes, or the transfer more than 2^62
+    would_block,  // there is no room now, and nothing was queued: call poll(), then call again
+    // The message has more than message_max() bytes, and store() has room for more; or the transfer
+    // has more than 2^62.
+    too_long,
     not_allowed,   // the call is not allowed here, or not with this argument: see the call
     no_such_peer,  // no peer has this number, or the address of the peer is not known yet
     peer_lost,     // the session with the peer ended: nobody knows whether the message arrived
@@ -186,10 +188,11 @@ struct Options {
     /// The address of each node of the job, this node included. The index is the node's number.
     ///
     /// On UDP: numeric "address:port", all IPv4 or all IPv6, each different. The address of this
-    /// node may be 0.0.0.0 or [::]: the node then listens at each address of this host. The port of
-    /// this node may be 0: the system then chooses a port, see Endpoint::local_address. The address
-    /// of a peer may be empty if it is not known yet: see Endpoint::set_peer_address. At most
-    /// 65,536 nodes.
+    /// node may be 0.0.0.0 or [::]: the node then listens at each address of this host, and its
+    /// frames to a peer leave from the address at which the latest frame of this peer arrived;
+    /// before the first one, the system chooses it. The port of this node may be 0: the system then
+    /// chooses a port, see Endpoint::local_address. The address of a peer may be empty if it is not
+    /// known yet: see Endpoint::set_peer_address. At most 65,536 nodes.
     ///
     /// On shared memory, for processes of one host: "shm:NAME" for each node, with one NAME for all
     /// of them. If NAME has no '/', the job makes no file. If NAME has a '/', each node makes a

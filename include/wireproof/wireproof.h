@@ -56,8 +56,10 @@ typedef int32_t wireproof_status;
 enum {
     WIREPROOF_OK = 0,
     WIREPROOF_WOULD_BLOCK = 1,  // no room now, and nothing was queued: poll, then call again
-    WIREPROOF_TOO_LONG = 2,     // the message is longer than message_max, or the transfer than 2^62
-    WIREPROOF_NOT_ALLOWED = 3,  // the call is not allowed here, or not with this argument
+    // The message is longer than message_max, and store has room for more; or the transfer is
+    // longer than 2^62.
+    WIREPROOF_TOO_LONG = 2,
+    WIREPROOF_NOT_ALLOWED = 3,   // the call is not allowed here, or not with this argument
     WIREPROOF_NO_SUCH_PEER = 4,  // no peer has this number, or its address is not known yet
     WIREPROOF_PEER_LOST = 5,     // the session ended: nobody knows whether the message arrived
     WIREPROOF_NO_HANDLER = 6,    // the peer has no handler of this number, so no handler ran
@@ -126,6 +128,8 @@ typedef struct wireproof_options {
     double fault_bit_error;
     double fault_duplicate;
     double fault_reorder;
+    uint32_t publish_counters;  // 0: other processes cannot read the counters. Default 1
+    uint32_t reserved_2;
 } wireproof_options;
 /// Sets all `size` bytes: the member `size`, the defaults, and 0 for what the library does not
 /// know. BAD_ARGUMENT: NULL, or a wrong size.

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "allocation.hpp"
 #include "endpoint_inside.hpp"
 #include "laboratory.hpp"
 
@@ -58,22 +62,44 @@ struct Options {
         take(from, "job", c.job);
         take(from, "mtu", c.mtu);
         take(from, "peer_timeout_ms", c.peer_timeout_ms);
-        take(from, "congestion_control", c.congestion_control);
-        take(from, "congestion_algorithm", c.congestion_algorithm);
+        take_name(from, "congestion_control", c.congestion_control,
+                  {{"between_hosts", WIREPROOF_CONGESTION_BETWEEN_HOSTS},
+                   {"always", WIREPROOF_CONGESTION_ALWAYS},
+                   {"never", WIREPROOF_CONGESTION_NEVER}});
+        take_name(
+            from, "congestion_algorithm", c.congestion_algorithm,
+            {{"by_loss", WIREPROOF_CONGESTION_BY_LOSS}, {"by_path", WIREPROOF_CONGESTION_BY_PATH}});
         take(from, "active_peers", c.active_peers);
         take(from, "seed", c.seed);
         take(from, "fault_loss", c.fault_loss);
         take(from, "fault_bit_error", c.fault_bit_error);
         take(from, "fault_duplicate", c.fault_duplicate);
         take(from, "fault_reorder", c.fault_reorder);
-        if (from.contains("trust_payload")) {
-            c.trust_payload = from["trust_payload"].cast<bool>() ? 1 : 0;
-        }
+        take_bool(from, "trust_payload", c.trust_payload);
+        take_bool(from, "publish_counters", c.publish_counters);
     }
 
     template <class T>
     static void take(const py::dict& from, const char* key, T& into) {
         if (from.contains(key)) into = from[key].cast<T>();
+    }
+    static void take_bool(const py::dict& from, const char* key, std::uint32_t& into) {
+        if (from.contains(key)) into = from[key].cast<bool>() ? 1 : 0;
+    }
+    static void take_name(
+        const py::dict& from, const char* key, std::uint32_t& into,
+        std::initializer_list<std::pair<std::string_view, std::uint32_t>> values) {
+        if (!from.contains(key)) return;
+        const auto given = from[key].cast<std::string>();
+        std::string names;
+        for (const auto& [name, value] : values) {
+            if (name == given) {
+                into = value;
+                return;
+            }
+            names += (names.empty() ? "" : ", ") + std::string(name);
+        }
+        throw py::value_error(std::string(key) + " is '" + given + "', none of " + names);
     }
 };
 
@@ -175,6 +201,7 @@ std::uint64_t Endpoint::register_memory(std::uint64_t id, const py::object& memo
     const Use use(*this);
     Registration made{std::make_unique<Export>(memory, may_store), 0,
                       peer.value_or(WIREPROOF_EACH_PEER)};
+    release_if_allocated(*made.memory);
     const auto rights = static_cast<std::uint32_t>((may_get ? WIREPROOF_MAY_GET : 0) |
                                                    (may_store ? WIREPROOF_MAY_STORE : 0));
     check(wireproof_endpoint_register_memory(handle_, made.peer, made.memory->bytes(),
@@ -198,6 +225,7 @@ bool Endpoint::unregister_memory(std::uint64_t id) {
 
 std::size_t Endpoint::poll() {
     const Use use(*this);
+    free_forgotten();
     std::size_t handled = 0;
     const auto status = released([&] { return wireproof_endpoint_poll(handle_, &handled); });
     error_.rethrow();
@@ -207,6 +235,7 @@ std::size_t Endpoint::poll() {
 
 bool Endpoint::wait(double seconds) {
     const Use use(*this);
+    free_forgotten();
     return repeat(seconds, [&](double part) {
         const auto status =
             released([&] { return wireproof_endpoint_wait(handle_, milliseconds(part)); });
@@ -262,10 +291,13 @@ bool Endpoint::wait_until_left(double seconds) {
 bool Endpoint::close(double seconds) {
     const Use use(*this);
     if (!is_open()) return true;
+    check_nothing_shows_allocations();
     const std::uint64_t losses_before = losses_;
     const bool was_idle = wait_until_left(seconds);
+    check_nothing_shows_allocations();  // a handler may have made something that does
     // It need not wait any more, so it keeps the GIL: no other thread calls wake() meanwhile.
     const auto status = wireproof_endpoint_close(handle_, 0);
+    if (!is_open()) take_allocations();
     if (status != WIREPROOF_TIMED_OUT) check(status);
     registrations_.clear();
     error_.rethrow();
@@ -276,7 +308,9 @@ bool Endpoint::close(double seconds) {
 void Endpoint::end() {
     const Use use(*this);
     if (!is_open()) return;
+    check_nothing_shows_allocations();
     const auto status = wireproof_endpoint_close(handle_, 0);
+    if (!is_open()) take_allocations();
     if (status != WIREPROOF_TIMED_OUT && status != WIREPROOF_PEER_LOST) check(status);
     registrations_.clear();
     error_.rethrow();
@@ -321,6 +355,7 @@ py::dict Endpoint::counters(std::size_t peer) {
 }
 
 void add_endpoint(py::module_& module) {
+    add_allocation(module);
     py::class_<Endpoint>(module, "Endpoint")
         .def_static("open", &Endpoint::open, py::arg("options"))
         .def_static("join", &Endpoint::join, py::arg("options"), py::arg("limit_ms"))
@@ -342,6 +377,7 @@ void add_endpoint(py::module_& module) {
         .def("register_memory", &Endpoint::register_memory, py::arg("id"), py::arg("memory"),
              py::arg("may_get"), py::arg("may_store"), py::arg("peer"))
         .def("unregister_memory", &Endpoint::unregister_memory, py::arg("id"))
+        .def("allocate", &Endpoint::allocate, py::arg("length"))
         .def("poll", &Endpoint::poll)
         .def("wait", &Endpoint::wait, py::arg("seconds"))
         .def("event_fd", &Endpoint::event_fd)

@@ -4,7 +4,8 @@
 // Lifetimes: the object belongs to an object of Python, its owner, and knows it only weakly. So a
 // cycle of references never passes through this object, and the garbage collector frees a forgotten
 // endpoint. The object keeps the bytes of transfers and registered memory exported (Py_buffer)
-// until the library does not use them any more.
+// until the library does not use them any more. It does not export bytes of an Allocation, which
+// keeps this object: the library itself frees no memory that is in use.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -16,10 +17,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "errors.hpp"
 
 namespace wireproof::python {
+
+class Allocation;
 
 /// Bytes of an object of Python, which cannot change their place or length meanwhile.
 class Export {
@@ -29,16 +34,22 @@ public:
         if (PyObject_GetBuffer(from.ptr(), &view_, writable ? PyBUF_WRITABLE : PyBUF_SIMPLE) != 0) {
             throw py::error_already_set();
         }
+        bytes_ = view_.buf;
+        length_ = static_cast<std::size_t>(view_.len);
     }
     Export(const Export&) = delete;
     Export& operator=(const Export&) = delete;
     ~Export() { PyBuffer_Release(&view_); }
 
-    void* bytes() const { return view_.buf; }
-    std::size_t length() const { return static_cast<std::size_t>(view_.len); }
+    void* bytes() const { return bytes_; }
+    std::size_t length() const { return length_; }
+    /// Somebody else keeps the bytes.
+    void release() { PyBuffer_Release(&view_); }
 
 private:
     Py_buffer view_{};
+    void* bytes_ = nullptr;
+    std::size_t length_ = 0;
 };
 
 class Endpoint {
@@ -75,6 +86,12 @@ public:
                                   bool may_store, std::optional<std::size_t> peer);
     /// False: a peer may still use it.
     bool unregister_memory(std::uint64_t id);
+
+    /// Memory of the library, as an object of Python: an Allocation, which keeps this object.
+    py::object allocate(std::size_t length);
+    /// The object is gone. The memory is freed in a later call, because another thread may be in
+    /// one now.
+    void forget(const Allocation& allocation);
 
     std::size_t poll();
     bool wait(double seconds);
@@ -114,6 +131,10 @@ private:
     void check(wireproof_status status);
     py::object place_of(const void* memory, std::size_t length) const;
     bool wait_until_left(double seconds);
+    void release_if_allocated(Export& bytes) const;
+    void free_forgotten();
+    void check_nothing_shows_allocations() const;
+    void take_allocations();
 
     wireproof_endpoint* handle_;
     py::object owner_ = py::none();
@@ -125,6 +146,8 @@ private:
     unsigned long thread_ = 0;
     std::map<std::uint64_t, std::unique_ptr<Transfer>> transfers_;  // by token
     std::map<std::uint64_t, Registration> registrations_;           // by id
+    std::vector<Allocation*> allocations_;
+    std::vector<std::pair<void*, std::size_t>> forgotten_;  // to be freed
 };
 
 }  // namespace wireproof::python

@@ -109,6 +109,7 @@ bool Endpoint::transfer(std::uint64_t token, const py::object& bytes, bool writa
     const Use use(*this);
     auto owned = std::unique_ptr<Transfer>(new Transfer{this, token, Export(bytes, writable)});
     Transfer* const one = owned.get();
+    release_if_allocated(one->bytes);
     if (!transfers_.emplace(token, std::move(owned)).second) {
         throw py::value_error("a transfer has this token already");
     }

@@ -19,9 +19,11 @@ from ._message import Message
 from ._point import Bursts, Figures, point, point_protocols
 from ._search import Findings, World, search, search_protocols, world
 from ._sweep import SweepResult, sweep
+from ._wireproof import Allocation
 from ._wireproof import version as __version__
 
 __all__ = [
+    "Allocation",
     "Bursts",
     "Closed",
     "Curve",

@@ -6,24 +6,22 @@ import asyncio
 import contextlib
 import inspect
 import itertools
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 from . import _wireproof
 from ._driver import Driver
-from ._errors import Closed, Error, HandlerFailed, PeerLost, of_status
+from ._errors import Closed, of_status
+from ._incoming import Data, Handler, Incoming
 from ._memory import Memory
-from ._message import ANSWER, ASKED, FAILURE, HANDLER_MAX, ID, Message
-from ._waiting import Waiting
+from ._message import ANSWER, ASKED, FAILURE, HANDLER_MAX, ID
 
-Data = bytes | bytearray | memoryview
-Handler = Callable[[Message], Data | None | Awaitable[Data | None]]
 _H = TypeVar("_H", bound=Handler)
 _DAY = 86_400.0
 
 
-class Endpoint:
+class Endpoint(Incoming):
     """One node of a job. A peer is another node; its number is its index in `peers`, or its rank.
 
     In asyncio:
@@ -50,13 +48,8 @@ class Endpoint:
 
     def __init__(self, ext: _wireproof.Endpoint) -> None:
         """Programs call open() or join()."""
-        self._ext = ext
-        self._handlers: dict[int, Handler] = {}
-        self._memories: dict[int, Memory] = {}
+        super().__init__(ext)
         self._numbers = itertools.count(1)
-        self._waiting = Waiting()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._on_peer_lost: Callable[[int, str], object] | None = None
         self._driver: Driver | None = None
         ext.set_owner(self)
         ext.handle(ANSWER, True)
@@ -68,11 +61,14 @@ class Endpoint:
         *,
         peers: Sequence[str | None],
         self: int,  # noqa: the name that C++ and C have
-        job: int = 1,
+        job: int = 0,
         mtu: int = 1500,
         peer_timeout: float = 10.0,
+        congestion_control: Literal["between_hosts", "always", "never"] = "between_hosts",
+        congestion_algorithm: Literal["by_loss", "by_path"] = "by_path",
         active_peers: int = 256,
         trust_payload: bool = False,
+        publish_counters: bool = True,
         seed: int = 0,
         fault_loss: float = 0.0,
         fault_bit_error: float = 0.0,
@@ -86,27 +82,17 @@ class Endpoint:
         job -- the same in all nodes.
         mtu -- bytes of an IP packet.
         peer_timeout -- seconds that a peer may be silent.
+        congestion_control, congestion_algorithm, active_peers, trust_payload -- see Options in
+            am_values.hpp.
+        publish_counters -- other processes of this user can read the counters (`wireproof stat`).
         seed -- of the random numbers; 0: the system chooses it.
         fault_... -- for tests: the probability that a frame is lost, leaves twice, or leaves after
             later ones, and that a bit is inverted.
 
         Raises Error if an option is wrong, or if the system refused.
         """
-        options = {
-            "peers": list(peers),
-            "self": self,
-            "job": job,
-            "mtu": mtu,
-            "peer_timeout_ms": round(peer_timeout * 1000),
-            "active_peers": active_peers,
-            "trust_payload": trust_payload,
-            "seed": seed,
-            "fault_loss": fault_loss,
-            "fault_bit_error": fault_bit_error,
-            "fault_duplicate": fault_duplicate,
-            "fault_reorder": fault_reorder,
-        }
-        return cls(_wireproof.Endpoint.open(options))
+        options = {name: value for name, value in locals().items() if name != "cls"}
+        return cls(_wireproof.Endpoint.open(_in_the_form_of_c(options)))
 
     @classmethod
     def join(cls, *, timeout: float = 60.0, **options: Any) -> Endpoint:
@@ -115,9 +101,11 @@ class Endpoint:
         It blocks until all processes have called it, at most for `timeout` seconds. A process calls
         it once. `options` are those of open(), without peers, self and job.
         """
-        if "peer_timeout" in options:
-            options["peer_timeout_ms"] = round(options.pop("peer_timeout") * 1000)
-        return cls(_wireproof.Endpoint.join(options, round(timeout * 1000)))
+        known = inspect.signature(cls.open).parameters.keys() - {"peers", "self", "job"}
+        for name in options:
+            if name not in known:
+                raise TypeError(f"join() has no option {name}")
+        return cls(_wireproof.Endpoint.join(_in_the_form_of_c(options), round(timeout * 1000)))
 
     # Properties.
 
@@ -190,6 +178,11 @@ class Endpoint:
         """`report` runs for each loss of a peer, with its number and one line of text."""
         self._on_peer_lost = report
 
+    def on_refused(self, report: Callable[[int, int], object] | None) -> None:
+        """`report` runs for each message of send(), and each store with a handler, that the peer
+        refused because it has no such handler: with the number of the peer and of the handler."""
+        self._on_refusal = report
+
     # Messages.
 
     def send(self, peer: int, handler: int, data: Data = b"") -> None:
@@ -217,6 +210,10 @@ class Endpoint:
         number = next(self._numbers)
         waiting: asyncio.Future[bytes] = driver.loop.create_future()
         message = ID.pack(number) + bytes(data)
+        if len(message) > self.message_max:
+            most = self.message_max - ID.size
+            text = f"{len(message) - ID.size} bytes are more than a request has, {most}: store() has room for more"
+            raise of_status(2, "too_long", text)
         await self._when_there_is_room(lambda: self._ext.request(peer, handler | ASKED, message))
         return await self._waiting.answer(number, peer, handler, waiting)
 
@@ -252,6 +249,16 @@ class Endpoint:
         room = bytearray(into) if isinstance(into, int) else into
         await self._transfer(peer, lambda token: self._ext.get(token, peer, address, room))
         return bytes(room) if isinstance(into, int) else into
+
+    def allocate(self, length: int) -> _wireproof.Allocation:
+        """Allocates memory that peers on shared memory can map, all 0: a store or a get of such a
+        peer copies the bytes once, without a system call. Give it to register_memory().
+
+        It is an object with bytes, so memoryview() and numpy.frombuffer() show them. The memory is
+        freed when neither the object nor what shows its bytes is left. close() and end() raise
+        BufferError while something shows the bytes: release it first.
+        """
+        return self._ext.allocate(length)
 
     def register_memory(
         self, holder: Any, *, get: bool = True, store: bool = True, peer: int | None = None
@@ -333,95 +340,14 @@ class Endpoint:
         if not self._ext.is_open:
             self._waiting.fail_all(Closed("the endpoint was closed before the answer came"))
 
-    # The extension calls these.
-
-    def _on_message(self, peer: int, handler: int, data: bytes) -> None:
-        if handler in (ANSWER, FAILURE):
-            return self._take_answer(peer, handler, data)
-        asked = bool(handler & ASKED)
-        run = self._handlers.get(handler & ~ASKED)
-        if run is None or (asked and len(data) < ID.size):
-            return None
-        begin = data[: ID.size] if asked else b""
-        message = Message(self, peer, handler & ~ASKED, data[ID.size :] if asked else data)
-        try:
-            result = run(message)
-            if inspect.isawaitable(result):
-                self._start_task(result, peer, begin)
-            elif asked:
-                self._ext.reply(ANSWER, begin + (cast("Data | None", result) or b""))
-        except BaseException as error:
-            if asked:
-                with contextlib.suppress(Error):  # it has replied itself
-                    self._ext.reply(FAILURE, begin + self._text(error))
-            raise
-        return None
-
-    def _text(self, error: BaseException) -> bytes:
-        text = f"{type(error).__name__}: {error}".encode(errors="replace")
-        return text[: max(self.message_max - ID.size, 0)]
-
-    def _start_task(self, result: Awaitable[Data | None], peer: int, begin: bytes) -> None:
-        async def answer() -> None:
-            try:
-                data, number = begin + (await result or b""), ANSWER
-            except Exception as error:
-                if not begin:
-                    raise
-                data, number = begin + self._text(error), FAILURE
-            if begin:
-                await self._when_there_is_room(lambda: self._ext.request(peer, number, data))
-
-        try:
-            task = self._drive().loop.create_task(answer())
-        except BaseException:
-            if inspect.iscoroutine(result):
-                result.close()
-            raise
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(_report)
-
-    def _take_answer(self, peer: int, handler: int, data: bytes) -> None:
-        if len(data) < ID.size:
-            return
-        result = data[ID.size :]
-        number = ID.unpack_from(data)[0]
-        failed = handler == FAILURE
-        self._waiting.answered(
-            number, peer, HandlerFailed(result.decode(errors="replace")) if failed else result
-        )
-
-    def _on_store(
-        self, peer: int, handler: int, place: tuple[int, int, int] | None, argument: int
-    ) -> None:
-        run = self._handlers.get(handler)
-        memory = self._memories.get(place[0]) if place else None
-        if run is None or place is None or memory is None:
-            return
-        view = memory.view(place[1], place[2])
-        result = run(Message(self, peer, handler, b"", view, argument))
-        if inspect.isawaitable(result):
-            self._start_task(result, peer, b"")
-
-    def _on_done(self, token: int, status: int) -> None:
-        self._waiting.transferred(token, status)
-
-    def _on_lost(self, peer: int, why: int, text: str, undelivered: list[Any]) -> None:
-        self._waiting.lost(peer, PeerLost(text))
-        if self._on_peer_lost is not None:
-            self._on_peer_lost(peer, text)
-
-    def _on_refused(self, peer: int, handler: int) -> None:
-        self._waiting.refused(peer, handler)
-
     # The end.
 
     def close(self, timeout: float = 10.0) -> None:
         """Blocks until the peers have acknowledged all messages, and closes the endpoint.
 
         Raises TimedOut if `timeout` seconds passed first, or PeerLost: messages may be lost, and the
-        endpoint is closed, too. Error "not_allowed" inside a handler: it stays open.
+        endpoint is closed, too. Error "not_allowed" inside a handler, and BufferError while
+        something shows bytes of allocate(): it stays open.
         """
         try:
             done = self._ext.close(timeout)
@@ -431,7 +357,7 @@ class Endpoint:
             raise of_status(9, "timed_out", "not all messages were acknowledged in time")
 
     def end(self) -> None:
-        """Closes the endpoint without waiting. Messages may be lost."""
+        """Closes the endpoint without waiting. Messages may be lost. Raises BufferError as close()."""
         try:
             self._ext.end()
         finally:
@@ -468,9 +394,10 @@ class Endpoint:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         if kind is None:
-            self.close()
-        else:
+            return self.close()
+        with contextlib.suppress(BufferError):  # then it ends with the last object that shows bytes
             self.end()
+        return None
 
     async def __aenter__(self) -> Endpoint:
         self._drive()
@@ -480,18 +407,18 @@ class Endpoint:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         if kind is None:
-            await self.aclose()
-        else:
+            return await self.aclose()
+        with contextlib.suppress(BufferError):
             self.end()
+        return None
 
     def __repr__(self) -> str:
         return f"<Endpoint {self.self} of {self.nodes}>" if self.is_open else "<Endpoint, closed>"
 
 
-def _report(task: asyncio.Task[None]) -> None:
-    if task.cancelled():
-        return
-    error = task.exception()
-    if error is not None:
-        context = {"message": "a handler of wireproof raised", "exception": error, "task": task}
-        task.get_loop().call_exception_handler(context)
+def _in_the_form_of_c(options: dict[str, Any]) -> dict[str, Any]:
+    if "peers" in options:
+        options["peers"] = list(options["peers"])
+    if "peer_timeout" in options:
+        options["peer_timeout_ms"] = round(options.pop("peer_timeout") * 1000)
+    return options

@@ -46,7 +46,7 @@ class HandlerFailed(Error):
 _CLASSES: dict[str, type[Error]] = {"peer_lost": PeerLost, "timed_out": TimedOut, "closed": Closed}
 _TEXTS = {
     "would_block": "there is no room now",
-    "too_long": "the message is longer than message_max, or the transfer than 2^62 bytes",
+    "too_long": "the message is longer than message_max (store() has room), or the transfer than 2^62",
     "not_allowed": "the call is not allowed here, or not with this argument",
     "no_such_peer": "no peer has this number, or its address is not known yet",
     "peer_lost": "the session with the peer ended",

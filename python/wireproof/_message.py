@@ -19,6 +19,8 @@ FAILURE = 0xFFFE
 """The same, with the text of the exception that the handler raised."""
 ID = struct.Struct("<Q")
 """The id: 8 bytes, least significant first. It has a meaning only for the one who asks."""
+TAKEN_SIZE = 7
+"""So many bytes of the id to ANSWER say that a handler has the request, and answers later."""
 
 
 @dataclasses.dataclass(frozen=True)

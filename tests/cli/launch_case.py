@@ -26,6 +26,15 @@ def meet(rank, entry, token=token):
 """
 
 
+def state_of(number):
+    """The state of a process: "S" if it sleeps, "T" if it is stopped. "": it is gone."""
+    try:
+        with open(f"/proc/{number}/stat", encoding="utf-8", errors="replace") as stat:
+            return stat.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
 class LaunchCase(Case):
     def launch(self, *arguments, **streams):
         return self.run_command("launch", *arguments, **streams)

@@ -9,7 +9,7 @@ import time
 import unittest
 
 from command import PATIENCE, WIREPROOF, is_running, kill_if_there
-from launch_case import MEET, PLAIN, SLEEP, STUBBORN, LaunchCase
+from launch_case import MEET, PLAIN, SLEEP, STUBBORN, LaunchCase, state_of
 
 SHOW = "import json, os; print(json.dumps(dict(os.environ)), flush=True)"
 # A rank that says so when it is interrupted, and goes on.
@@ -229,6 +229,26 @@ class SignalsArePassedOn(LocalCase):
                 ended = self.finish(process)
                 self.assertEqual((ended.code, ended.err), (128 + number, ""))
                 self.expect_gone(numbers)
+
+    def test_those_that_end_nothing_only_reach_the_ranks(self):
+        text = ("trap 'echo USR1' USR1; trap 'echo USR2' USR2; trap 'exit 7' TERM; echo $$ $$; "
+                "while :; do sleep 0.05; done")
+        process, _ = self.begin("launch", "-n", "2", ranks=2, text=text)
+        for name in ("USR1", "USR2"):
+            process.send_signal(getattr(signal, f"SIG{name}"))
+            self.assertEqual([process.stdout.readline() for _ in range(2)], [f"{name}\n".encode()] * 2)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(process).code, 7)
+
+    def test_ctrl_z_stops_the_launcher_and_the_ranks_until_they_are_continued(self):
+        process, numbers = self.begin("launch", "-n", "2", ranks=2)
+        for _ in range(2):
+            for number, state in ((signal.SIGTSTP, "T"), (signal.SIGCONT, "S")):
+                process.send_signal(number)
+                self.until(lambda state=state: {state_of(one) for one in (process.pid, *numbers)} == {state}, process)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(process).code, 128 + signal.SIGTERM)
+        self.expect_gone(numbers)
 
     def test_a_rank_that_ignores_sigterm_is_killed_after_a_second(self):
         for start in (("launch", "-n", "2"), self.remote("a,b")):

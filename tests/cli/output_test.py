@@ -1,5 +1,6 @@
 """The output of the command on a terminal and in a pipe."""
 import os
+import pathlib
 import pty
 import re
 import signal
@@ -92,13 +93,28 @@ class WhatIsPrintedFitsItsReader(Case):
             with open("/dev/full", "wb") as full:
                 self.expect_failure(self.carry(*form, stdout=full), 1, "cannot write the result",
                                     "No space left")
-            reader, writer = os.pipe()
-            os.close(reader)
-            try:
-                ended = self.carry(*form, stdout=writer)
-            finally:
-                os.close(writer)
-            self.expect_failure(ended, 1, "cannot write the result", "Broken pipe")
+
+    def into_a_closed_pipe(self, *arguments, **streams):
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            return self.run_command(*arguments, stdout=writer, **streams)
+        finally:
+            os.close(writer)
+
+    def test_a_reader_that_leaves_early_is_no_failure(self):
+        """As of other programs: `wireproof … | head` prints no line of its own."""
+        capture = str(pathlib.Path(__file__).resolve().parents[1] / "data" / "inspect" / "one_qp.pcap")
+        for arguments in (("carry", self.file(1000)), ("carry", self.file(1000), "--json"), ("--help",),
+                          ("soak", "--worlds", "2"), ("inspect", capture), ("inspect", capture, "--json")):
+            with self.subTest(arguments):
+                ended = self.into_a_closed_pipe(*arguments)
+                self.assertEqual((ended.code, ended.err), (-signal.SIGPIPE, ""))
+
+    def test_a_failure_is_told_although_the_reader_has_left(self):
+        for form in ((), ("--json",)):
+            ended = self.into_a_closed_pipe("carry", "no-such-file", *form)
+            self.expect_failure(ended, 1, "no-such-file")
 
     def test_closed_standard_streams_are_never_taken_for_files(self):
         path = self.file(600_000)

@@ -97,7 +97,8 @@ class EveryOperationIsMeasuredOnEveryWire(Case):
         self.assertEqual(self.finish(listener).code, -signal.SIGTERM)
 
     def test_the_other_end_is_reached_over_either_ip(self):
-        for host, to in (("[::1]", "[::1]"), ("[::]", "127.0.0.1")):
+        for host, to in (("[::1]", "[::1]"), ("[::]", "127.0.0.1"), ("[::]", "127.0.0.2"), ("0.0.0.0", "127.0.0.2"),
+                         ("127.0.0.2", "127.0.0.2")):
             with self.subTest(to):
                 port = free_port()
                 listener = self.start("perf", "--listen", f"{host}:{port}")

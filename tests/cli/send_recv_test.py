@@ -55,6 +55,14 @@ class AFileArrivesAtAnotherHost(TwoHosts):
         port = address.rsplit(":", 1)[1]
         self.arrived(self.send(f"127.0.0.1:{port}"), recv)
 
+    def test_whichever_address_of_the_host_was_asked(self):
+        """An answer that left from another address would not reach the sender."""
+        for host in ("0.0.0.0", "[::]"):
+            with self.subTest(host):
+                recv, address = self.listen(host=host)
+                port = address.rsplit(":", 1)[1]
+                self.arrived(self.send(f"127.0.0.2:{port}"), recv)
+
     def test_if_it_is_empty_or_one_byte(self):
         for size in (0, 1):
             recv, address = self.listen()
@@ -102,6 +110,39 @@ class AFileArrivesAtAnotherHost(TwoHosts):
         second = self.send(address, arguments=("--peer-timeout", "0.3", "--mtu", "200"))
         self.expect_failure(second, 1, "no recv answered", address)
         self.assertEqual((send.poll(), recv.poll()), (None, None))
+
+
+class ASenderThatIsKilledAndStartedAgain(TwoHosts):
+    """The killed one sends the long file. What is sent afterwards is short, so that the test ends."""
+
+    def begin_and_kill(self, out):
+        path, *figures = self.long_run()
+        recv = self.start("recv", "--listen", "127.0.0.1:0", "--out", out, "--mtu", figures[-1], "--peer-timeout", "100")
+        address = recv.stderr.readline().decode().split()[2]
+        send = self.start("send", path, *figures, "--to", address)
+        if out == "-":
+            self.assertEqual(recv.stdout.read(1000), bytes(1000))
+        else:
+            self.until(lambda: bytes_written(recv.pid) > 20_000, send)
+        send.kill()
+        self.finish(send)
+        return recv, address, ("--mtu", figures[-1])
+
+    def test_is_served_from_the_beginning(self):
+        recv, address, figures = self.begin_and_kill("copy.bin")
+        self.arrived_again(self.send(address, arguments=figures), recv)
+
+    def test_is_told_that_a_pipe_takes_nothing_back(self):
+        recv, address, figures = self.begin_and_kill("-")
+        self.start("send", self.file(1000), "--to", address, *figures)
+        self.expect_failure(self.finish(recv), 1, "the sender was started again, and what is written stays")
+
+    def arrived_again(self, sent, recv):
+        self.assertEqual((sent.code, sent.err), (0, ""))
+        ended = self.finish(recv)
+        self.assertEqual((ended.code, ended.err), (0, "the sender was started again: receiving from the beginning\n"))
+        self.same_bytes(self.path("file.bin"), self.path("copy.bin"))
+        self.expect_no_part_left("file.bin", "copy.bin", "long.bin")
 
 
 class AReceiverMayStopWaiting(TwoHosts):

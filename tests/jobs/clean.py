@@ -7,4 +7,5 @@ MPIRUN = ("mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "oob_tcp_
 
 
 def clean_environment():
-    return {name: value for name, value in os.environ.items() if not name.startswith(OF_LAUNCHERS)}
+    return {name: value for name, value in os.environ.items()
+            if not name.startswith(OF_LAUNCHERS) and name not in ("RANK", "WORLD_SIZE")}

@@ -188,6 +188,19 @@ class SweepJob(Case):
         self.assertIn("cannot join the job: ", err)
         self.assertFalse(os.path.exists(self.path("grid.results")))
 
+    def test_variables_that_plain_programs_have_too_are_told_and_join_no_job(self):
+        """torchrun sets these. It must be named."""
+        process = self.start(WIREPROOF, "soak", "--worlds", "2", RANK="1", WORLD_SIZE="2")
+        out, err = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn("2 worlds from seed", out)
+        self.assertEqual(err.count("\n"), 1, err)
+        self.assertIn("WORLD_SIZE is 2, but this process joins no job", err)
+        process = self.start(WIREPROOF, "soak", "--worlds", "2", RANK="1", WORLD_SIZE="2", WIREPROOF_LAUNCHER="torchrun")
+        out, err = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, out), (1, ""))
+        self.assertIn("torchrun: WIREPROOF_TOKEN is not set", err)
+
     def test_a_terminal_shows_the_speed_and_the_ranks(self):
         self.write("grid.toml", GRID.format(packets=100_000))
         screen, terminal = pty.openpty()

@@ -5,6 +5,7 @@ import re
 import shutil
 import socket
 import subprocess
+import threading
 import time
 import unittest
 
@@ -121,7 +122,91 @@ class Peers(JobCase):
 
     def test_nobody_is_a_job(self):
         ended = self.run_command(JOB_RANK)
-        self.expect_errors(ended, "no job joined: PMIx: PMIX_NAMESPACE is not set; PMI2: PMI_FD is not set; ")
+        self.expect_errors(ended, "no job joined: torchrun: WIREPROOF_LAUNCHER is not set; "
+                                  "PMIx: PMIX_NAMESPACE is not set; PMI2: PMI_FD is not set; PMI-1: PMI_FD is not set; ")
+
+
+class AnyLauncher(JobCase):
+    """Ranks with no more than these variables."""
+
+    def run_ranks(self, size, *words, pass_fds=(), **of_rank):
+        """`of_rank`: by name of a variable, its value for a rank."""
+        ranks = [subprocess.Popen([JOB_RANK, *words], stdout=subprocess.PIPE, text=True, pass_fds=pass_fds,
+                                  env={**self.environment, **{name: str(value(rank)) for name, value in of_rank.items()}})
+                 for rank in range(size)]
+        out = "".join(rank.communicate(timeout=300)[0] for rank in ranks)
+        return subprocess.CompletedProcess([], max(rank.returncode for rank in ranks), out, "")
+
+    def test_of_ranks_a_size_and_an_address(self):
+        address = free_address()
+        ended = self.run_ranks(3, "--rounds", "2", WIREPROOF_TOKEN=lambda _: "secret", WIREPROOF_SIZE=lambda _: 3,
+                               WIREPROOF_RANK=lambda rank: rank, WIREPROOF_RENDEZVOUS=lambda _: address)
+        self.expect_job(ended, "WIREPROOF_RANK", 3, exchanged=["2"] * 3, shares=["111"] * 3)
+
+    def test_of_pmi_1(self):
+        """The test keeps the addresses, as mpiexec.hydra and Flux do."""
+        for size in (1, 3):
+            with self.subTest(size):
+                launcher = Pmi1(size)
+                ended = self.run_ranks(size, "--rounds", "2", "--length", "5000", pass_fds=launcher.of_ranks,
+                                       PMI_FD=lambda rank: launcher.of_ranks[rank], PMI_RANK=lambda rank: rank,
+                                       PMI_SIZE=lambda _: size)
+                launcher.close()
+                self.expect_job(ended, "PMI-1", size, exchanged=["2"] * size)
+                self.assertEqual(launcher.finalized, size)
+
+
+class Pmi1:
+    """The launcher's side of PMI-1, for ranks of this host."""
+
+    def __init__(self, size):
+        pairs = [socket.socketpair() for _ in range(size)]
+        self.ours = [pair[0] for pair in pairs]
+        self.theirs = [pair[1] for pair in pairs]
+        self.of_ranks = tuple(end.fileno() for end in self.theirs)
+        self.values, self.finalized = {}, 0
+        self.lock, self.fence = threading.Lock(), threading.Barrier(size)
+        self.threads = [threading.Thread(target=self.serve, args=(end,), daemon=True) for end in self.ours]
+        for thread in self.threads:
+            thread.start()
+
+    def serve(self, end):
+        with end.makefile("rw", encoding="ascii") as lines:
+            for line in lines:
+                words = dict(word.split("=", 1) for word in line.split())
+                lines.write(self.answer(words) + "\n")
+                lines.flush()
+
+    def answer(self, words):
+        match words["cmd"]:
+            case "init":
+                return "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0"
+            case "get_maxes":
+                return "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024"
+            case "get_my_kvsname":
+                return "cmd=my_kvsname kvsname=kvs_0"
+            case "put":
+                with self.lock:
+                    self.values[words["key"]] = words["value"]
+                return "cmd=put_result rc=0 msg=success"
+            case "barrier_in":
+                self.fence.wait(300)
+                return "cmd=barrier_out rc=0"
+            case "get":
+                return f"cmd=get_result rc=0 msg=success value={self.values[words['key']]}"
+            case "finalize":
+                with self.lock:
+                    self.finalized += 1
+                return "cmd=finalize_ack rc=0"
+        raise AssertionError(words)
+
+    def close(self):
+        for end in self.theirs:
+            end.close()
+        for thread in self.threads:
+            thread.join(300)
+        for end in self.ours:
+            end.close()
 
 
 class Slurm(JobCase):

@@ -11,7 +11,7 @@
 
 #include "wireproof/base/random.hpp"
 #include "wireproof/host/job/job_board.hpp"
-#include "wireproof/host/job/pmi2_parts.hpp"
+#include "wireproof/host/job/pmi_parts.hpp"
 
 namespace wireproof::host {
 namespace {
@@ -45,7 +45,7 @@ protected:
     }
 
     void put(std::size_t rank, std::size_t exchange, const std::string& entry) {
-        const auto parts = pmi2_parts(entry);
+        const auto parts = pmi_parts(entry);
         for (std::size_t i = 0; i < parts.size(); ++i) {
             fake_.values["wireproof-" + std::to_string(exchange) + "-" + std::to_string(rank) +
                          "-" + std::to_string(i)] = parts[i];

@@ -7,7 +7,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from launch_case import MEET, PLAIN, SLEEP, STUBBORN, LaunchCase
+from launch_case import MEET, PLAIN, SLEEP, STUBBORN, LaunchCase, state_of
 from sshd import HOSTS, Sshd
 
 BOTH = ",".join(HOSTS)
@@ -122,6 +122,30 @@ class ARankOnAnotherHostEnds(SshCase):
             ended = self.finish(process)
             self.assertEqual((ended.code, ended.err), (128 + number, ""))
             self.expect_gone(numbers)
+
+    def test_with_the_signal_that_was_passed_on_although_its_connection_was_given_up(self):
+        """The other host does nothing any more, so its code never comes."""
+        process, numbers = self.begin(*self.options(HOSTS[0]), ranks=1, text=PLAIN)
+        os.kill(ssh_of(process.pid), signal.SIGSTOP)
+        process.send_signal(signal.SIGTERM)
+        ended = self.finish(process)
+        self.assertEqual((ended.code, ended.err), (128 + signal.SIGTERM, ""))
+        self.expect_gone(numbers)
+
+    def test_not_by_a_signal_that_ends_nothing(self):
+        text = ("trap 'echo USR1' USR1; trap 'echo USR2' USR2; trap 'exit 7' TERM; echo $$ $$; "
+                "while :; do sleep 0.05; done")
+        process, numbers = self.begin_both(text)
+        for name in ("USR1", "USR2"):
+            process.send_signal(getattr(signal, f"SIG{name}"))
+            self.assertEqual([process.stdout.readline() for _ in range(2)], [f"{name}\n".encode()] * 2)
+        process.send_signal(signal.SIGTSTP)
+        self.until(lambda: {state_of(number) for number in (process.pid, *numbers)} == {"T"}, process)
+        process.send_signal(signal.SIGCONT)
+        self.until(lambda: {state_of(number) for number in numbers} <= {"S", "R"}, process)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(process).code, 7)
+        self.expect_gone(numbers)
 
 
 if __name__ == "__main__":

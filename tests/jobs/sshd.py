@@ -3,6 +3,7 @@ two hosts, or one in each of some network namespaces. Keys and settings are in a
 ssh reads ~/.ssh or /etc/ssh."""
 import os
 import pathlib
+import random
 import shutil
 import socket
 import subprocess
@@ -62,9 +63,16 @@ class Sshd:
 
     @staticmethod
     def free_port():
-        with socket.socket() as probe:
-            probe.bind((HOSTS[0], 0))
-            return probe.getsockname()[1]
+        """Free on both hosts, and below those that the system gives to others who ask for any."""
+        for port in random.sample(range(10_000, 30_000), 1000):
+            with socket.socket() as one, socket.socket() as other:
+                try:
+                    one.bind((HOSTS[0], port))
+                    other.bind((HOSTS[1], port))
+                except OSError:
+                    continue
+                return port
+        raise AssertionError("no port is free")
 
     def start(self, program, addresses, port):
         listens = "".join(f"ListenAddress {address}:{port}\n" for address in addresses)

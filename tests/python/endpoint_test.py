@@ -2,14 +2,16 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 
 import pytest
-from kit import PATIENCE, pair, run
+from kit import COMMAND, PATIENCE, pair, run
 
 import wireproof
 
@@ -227,6 +229,122 @@ def test_a_handler_that_is_missing_is_told():
     run(main())
 
 
+def test_a_refusal_belongs_to_the_request_that_was_refused():
+    """The peer refuses a request that was given up, and has the handler when the next one comes."""
+
+    async def main():
+        a, b = pair()
+        ran = []
+        async with a:
+            first = asyncio.ensure_future(a.request(1, 5, b"too early"))
+            while a.idle:  # it has not left
+                await asyncio.sleep(0)
+            first.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await first
+            # The server polls only here, so nothing else decides which request finds the handler.
+            end = time.monotonic() + PATIENCE
+            while not a.idle and time.monotonic() < end:
+                b.poll()
+                await asyncio.sleep(0.001)
+
+            @b.handler(5)
+            def five(message):
+                ran.append(message.data)
+                return b"five " + message.data
+
+            async with b:
+                assert await a.request(1, 5, b"again") == b"five again"
+        assert ran == [b"again"]
+        assert not a._waiting._unsure and not a._waiting._asked
+
+    run(main())
+
+
+def test_a_request_that_is_answered_later_gets_no_refusal():
+    async def main():
+        a, b = pair()
+        go_on = asyncio.Event()
+        begun = asyncio.Event()
+        async with a, b:
+
+            @b.handler(5)
+            async def later(message):
+                begun.set()
+                await go_on.wait()
+                return b"later " + message.data
+
+            first = asyncio.ensure_future(a.request(1, 5, b"one"))
+            await begun.wait()
+            b.remove_handler(5)
+            with pytest.raises(wireproof.Error) as told:
+                await a.request(1, 5, b"two")
+            assert told.value.status == "no_handler" and not first.done()
+            go_on.set()
+            assert await first == b"later one"
+
+    run(main())
+
+
+def test_messages_without_an_answer_that_are_refused_are_reported():
+    async def main():
+        a, b = pair()
+        refused = []
+        a.on_refused(lambda peer, handler: refused.append((peer, handler)))
+        async with a, b:
+            memory = b.register_memory(bytearray(8))
+            a.send(1, 77)
+            with pytest.raises(wireproof.Error):
+                await a.store(1, memory.address, b"x", handler=78)
+            with pytest.raises(wireproof.Error):
+                await a.request(1, 79)
+            assert sorted(refused) == [(1, 77), (1, 78)]
+
+    run(main())
+
+
+def test_without_a_job_it_is_that_of_c_and_cpp():
+    """Which is 0. Endpoints of two jobs see only silence."""
+    ends = [
+        wireproof.Endpoint.open(peers=["127.0.0.1:0" if node == self else None for node in range(2)], self=self, **job)
+        for self, job in enumerate(({}, {"job": 0}))
+    ]
+    for self, end in enumerate(ends):
+        end.set_peer_address(1 - self, ends[1 - self].address)
+
+    async def main():
+        a, b = ends
+        async with a, b:
+            b.handler(1)(lambda message: message.data)
+            assert await a.request(1, 1, b"heard") == b"heard"
+
+    run(main())
+
+
+def test_each_option_reaches_the_library():
+    (shown, hidden) = (
+        wireproof.Endpoint.open(
+            peers=["127.0.0.1:0"], self=0, congestion_control=control, congestion_algorithm=algorithm, publish_counters=shows
+        )
+        for control, algorithm, shows in (("always", "by_loss", True), ("never", "by_path", False))
+    )
+    said = subprocess.run([COMMAND, "stat", str(os.getpid()), "--json"], capture_output=True, text=True, check=True)
+    addresses = {one["endpoint"]["address"] for one in json.loads(said.stdout)["endpoints"]}
+    assert shown.address in addresses and hidden.address not in addresses
+    shown.end()
+    hidden.end()
+    with pytest.raises(ValueError, match="congestion_control is 'no', none of between_hosts, always, never"):
+        wireproof.Endpoint.open(peers=["127.0.0.1:0"], self=0, congestion_control="no")
+    with pytest.raises(ValueError, match="congestion_algorithm is 'x', none of by_loss, by_path"):
+        wireproof.Endpoint.open(peers=["127.0.0.1:0"], self=0, congestion_algorithm="x")
+    for name in ("congestion", "peers", "self", "job"):
+        with pytest.raises(TypeError, match=f"has no option {name}"):
+            wireproof.Endpoint.join(**{name: 1})
+    for option in ({"congestion_control": "no"}, {"congestion_algorithm": "x"}):
+        with pytest.raises(ValueError, match="none of"):
+            wireproof.Endpoint.join(**option)
+
+
 def test_a_peer_that_is_lost_is_told():
     async def main():
         a, b = pair(peer_timeout=3)
@@ -264,6 +382,13 @@ def test_a_request_to_nobody_or_too_long_is_refused():
             with pytest.raises(wireproof.Error) as told:
                 await a.request(1, 1, bytes(a.message_max))
             assert told.value.status == "too_long"
+            most = a.message_max
+            assert str(told.value) == f"{most} bytes are more than a request has, {most - 8}: store() has room for more"
+            with pytest.raises(wireproof.Error) as told:
+                a.send(1, 1, bytes(most + 1))
+            assert str(told.value) == f"{most + 1} bytes are more than a message has, {most}: store has room for more"
+            b.handler(2)(lambda message: message.data)
+            assert len(await a.request(1, 2, bytes(most - 8))) == most - 8
             for number in (0, 0x7FFE, 1 << 16, -1):
                 with pytest.raises(ValueError, match="the number of a handler is 1 to 32765"):
                     await a.request(1, number)

@@ -1,6 +1,8 @@
 """The installed package, away from the build tree."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 
@@ -27,14 +29,13 @@ def package(prefix):
 
 
 def test_it_is_imported_with_the_installed_library(installed):
-    (library,) = installed.rglob("libwireproof.so.0")
     program = (
         "import wireproof; print(wireproof.__file__); print(wireproof.point('pcie', packets=7).packets);"
         "maps = open('/proc/self/maps').read(); print('build/' in maps and 'libwireproof' in maps)"
     )
     run = subprocess.run(
         [sys.executable, "-c", program],
-        env={"PYTHONPATH": str(package(installed).parent), "LD_LIBRARY_PATH": str(library.parent)},
+        env={"PYTHONPATH": str(package(installed).parent)},
         cwd=installed,
         capture_output=True,
         text=True,
@@ -50,14 +51,19 @@ def test_it_has_its_types_and_no_path_of_the_build(installed):
     assert {"py.typed", "_wireproof.pyi", "__init__.py"} <= names
     (extension,) = folder.glob("_wireproof*.so")
     head = subprocess.run(["readelf", "-d", str(extension)], capture_output=True, text=True, check=True)
-    assert "RUNPATH" not in head.stdout and "RPATH" not in head.stdout
+    (path,) = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", head.stdout)
+    (library,) = installed.rglob("libwireproof.so.0")
+    assert path.startswith("$ORIGIN/") and ":" not in path
+    assert (folder / path.removeprefix("$ORIGIN/")).resolve() == library.parent.resolve()
     assert "[libwireproof.so.0]" in head.stdout
 
 
-def test_a_missing_library_is_told_by_name(installed):
+def test_a_missing_library_is_told_by_name(installed, tmp_path):
+    """The package alone, in another place."""
+    shutil.copytree(package(installed), tmp_path / "alone" / "wireproof")
     run = subprocess.run(
         [sys.executable, "-c", "import wireproof"],
-        env={"PYTHONPATH": str(package(installed).parent)},
+        env={"PYTHONPATH": str(tmp_path / "alone")},
         cwd=installed,
         capture_output=True,
         text=True,

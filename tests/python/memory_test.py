@@ -209,3 +209,88 @@ def test_many_transfers_at_once():
             assert got == parts
 
     run(main())
+
+
+def test_allocated_memory_is_stored_into_and_fetched_from(ends):
+    async def main():
+        a, b = ends()
+        async with a, b:
+            room = b.allocate(100_000)
+            assert len(room) == 100_000 and bytes(room) == bytes(100_000)
+            seen = []
+
+            @b.handler(5)
+            def stored(message):
+                seen.append(bytes(message.memory))
+
+            memory = b.register_memory(room)
+            data = os.urandom(50_000)
+            await a.store(1, memory.address + 1000, data, handler=5)
+            while not seen:
+                await asyncio.sleep(0.01)
+            assert seen == [data]
+            numbers = numpy.frombuffer(room, dtype=numpy.uint8)
+            assert numbers[1000:51_000].tobytes() == data
+            numbers[:4] = (1, 2, 3, 4)
+            assert await a.get(1, memory.address, 4) == bytes((1, 2, 3, 4))
+            own = a.allocate(8)
+            assert await a.get(1, memory.address, own) is own and bytes(own)[:4] == bytes((1, 2, 3, 4))
+            await a.store(1, memory.address + 8, own)
+            assert bytes(room)[8:12] == bytes((1, 2, 3, 4))
+            await memory.unregister()
+            del numbers
+        with pytest.raises(BufferError, match="the endpoint is closed"):
+            memoryview(room)
+
+    run(main())
+
+
+def test_an_endpoint_does_not_end_while_an_object_shows_what_it_allocated():
+    a, b = pair()
+    view = memoryview(a.allocate(10))
+    for end in (a.close, a.end):
+        with pytest.raises(BufferError, match="an object shows bytes of allocate"):
+            end()
+        assert a.is_open and view[9] == 0
+    view.release()
+    a.end()
+    assert not a.is_open
+    view = memoryview(b.allocate(10))
+    with pytest.raises(ZeroDivisionError):
+        with b:
+            1 / 0
+    assert b.is_open and view[9] == 0  # the exception of the program is the one that is seen
+
+
+def test_what_shows_allocated_memory_keeps_a_forgotten_endpoint():
+    gc.collect()
+    before = len(os.listdir("/proc/self/fd"))
+    a, b = pair()
+    view = memoryview(a.allocate(100_000))
+    a.register_memory(a.allocate(100))
+    del a, b
+    gc.collect()
+    view[:] = bytes(range(100)) * 1000
+    assert view[99_999] == 99
+    del view
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_memory_that_nothing_shows_is_freed():
+    """Each would take a descriptor and its bytes on shared memory."""
+    name = f"shm:wireproof-python-{os.getpid()}-freed"
+    a, b = (wireproof.Endpoint.open(peers=[name, name], self=i) for i in range(2))
+    a.poll()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(50):
+        a.allocate(1 << 20)
+        a.poll()
+    a.poll()
+    assert len(os.listdir("/proc/self/fd")) <= before + 4
+    with pytest.raises(wireproof.Error, match="no bytes to allocate"):
+        a.allocate(0)
+    a.end()
+    with pytest.raises(wireproof.Closed):
+        a.allocate(1)
+    b.end()

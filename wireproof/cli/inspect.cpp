@@ -88,7 +88,8 @@ struct InspectVerb {
         } catch (const Failure& failure) {
             error = failure.what();
         }
-        if (json) print_result(json_of(error));
+        const auto print = error.empty() ? print_result : print_result_of_failure;
+        if (json) print(json_of(error));
         if (!json && opened_) fmt::print("{}", summary());
         if (error.empty()) return 0;
         std::fflush(stdout);

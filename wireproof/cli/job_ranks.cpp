@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/text.hpp"
 #include "wireproof/app/common/version.hpp"
 
 namespace wireproof::cli {
@@ -12,6 +13,8 @@ namespace wireproof::cli {
 farm::Farm farm_of(std::string_view verb, bool shared) {
     std::string program = fmt::format("{} {}", version(), verb);
     if (!shared || !farm::started_by_a_launcher()) {
+        const std::string hint = shared ? farm::hint_of_a_launcher() : std::string();
+        if (!hint.empty()) tell("wireproof: " + hint);
         return farm::Farm::alone(std::move(program), check_interrupt);
     }
     return farm::Farm::join(std::move(program), check_interrupt);

@@ -24,8 +24,9 @@ WIREPROOF_SIZE, WIREPROOF_JOB, WIREPROOF_HOST, WIREPROOF_RENDEZVOUS and
 WIREPROOF_TOKEN (docs/jobs.md). Standard input is empty.
 
 SIGINT, SIGTERM and SIGHUP are passed on to the ranks; a second one kills them.
-If the launcher dies, the ranks are ended. This is for machines that have no
-launcher: mpirun and srun can do more.
+SIGUSR1, SIGUSR2 and Ctrl-Z are passed on, too. If the launcher dies, the ranks
+are ended. This is for machines that have no launcher: mpirun and srun can do
+more.
 
 Examples:
   wireproof launch -n 4 -- ./program --its-option

@@ -148,10 +148,11 @@ std::string report_json(const CarryOptions& options, const Report& report) {
 }
 
 int conclude(const CarryOptions& options, const Report& report) {
+    const auto print = report.error.empty() ? print_result : print_result_of_failure;
     if (options.json) {
-        print_result(report_json(options, report));
+        print(report_json(options, report));
     } else if (!report.runs.empty()) {
-        print_result(report_table(options, report));
+        print(report_table(options, report));
     }
     if (report.error.empty()) return 0;
     tell("wireproof: " + report.error);

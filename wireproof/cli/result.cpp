@@ -17,12 +17,22 @@ std::FILE* place = stdout;
 
 }  // namespace
 
+void fail_to_write_result() {
+    if (errno == EPIPE) throw ReaderGone();
+    throw Failure(fmt::format("cannot write the result: {}", std::strerror(errno)));
+}
+
 void print_result(std::string_view text) {
     printed = true;
     const bool written = std::fwrite(text.data(), 1, text.size(), place) == text.size();
     // Flush, so that messages that are printed later stand below, even if both go to one file.
     if (written && std::fflush(place) == 0) return;
-    throw Failure(fmt::format("cannot write the result: {}", std::strerror(errno)));
+    fail_to_write_result();
+}
+
+void print_result_of_failure(std::string_view text) try {
+    print_result(text);
+} catch (const ReaderGone&) {
 }
 
 bool result_printed() {
@@ -39,7 +49,7 @@ void print_error_object(std::string_view verb, std::string_view error) {
     const Json object = {{"schema", fmt::format("wireproof.{}/{}", verb, version)},
                          {"error", error}};
     // A file name in the error may contain bytes that are not valid text.
-    print_result(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    print_result_of_failure(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace wireproof::cli

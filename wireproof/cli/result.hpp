@@ -1,13 +1,24 @@
 // The result of a verb: text for a person, or one JSON object. Each run has one result.
 #pragma once
 
+#include <exception>
 #include <string_view>
 
 namespace wireproof::cli {
 
+/// The reader of the result has closed the pipe, as `head` does. That is no failure of the run: the
+/// command ends without a line, by SIGPIPE as other programs do.
+class ReaderGone : public std::exception {};
+
+/// Throws Failure with the reason in errno, or ReaderGone.
+[[noreturn]] void fail_to_write_result();
+
 /// Prints the result on standard output, or on standard error after results_to_standard_error().
-/// Throws Failure if it cannot be written.
+/// Throws Failure if it cannot be written, and ReaderGone.
 void print_result(std::string_view text);
+/// The same for a run that failed: without a reader it returns, because the line that says why is
+/// still due.
+void print_result_of_failure(std::string_view text);
 
 /// True if print_result() was called. If a run fails without a result, main prints the JSON object
 /// that the reader expects.

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -119,7 +120,14 @@ std::string verb_of(const std::vector<std::string>& words) {
 // closed.
 int with_output_written(int code) {
     if (code != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return code;
-    throw Failure(fmt::format("cannot write the result: {}", std::strerror(errno)));
+    fail_to_write_result();
+}
+
+/// Whether the error means ReaderGone. Library functions that print report a system_error.
+bool is_reader_gone(const std::exception& error) {
+    if (dynamic_cast<const ReaderGone*>(&error) != nullptr) return true;
+    const auto* const system = dynamic_cast<const std::system_error*>(&error);
+    return system != nullptr && system->code() == std::errc::broken_pipe;
 }
 
 /// Reads the command line together with the configuration.
@@ -189,7 +197,12 @@ int run_command(int argc, char** argv) {
         std::signal(interrupted.signal(), SIG_DFL);
         std::raise(interrupted.signal());
     } catch (const std::exception& failure) {
-        report_failure(verb, json, failure.what());
+        if (!is_reader_gone(failure)) {
+            report_failure(verb, json, failure.what());
+            return exit_failed;
+        }
+        restore_write_signals();
+        std::raise(SIGPIPE);  // ends this process, unless its parent ignored the signal
     }
     return exit_failed;
 }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/progress.hpp"
@@ -34,9 +35,10 @@ constexpr auto recv_examples = R"(Examples:
   wireproof recv --listen [::]:7000 --out big.iso --wait 60 --json
   wireproof recv --listen 0.0.0.0:7000 --out - | tar x
 
-Waits for a sender, takes one file and ends. [::] hears IPv6 and IPv4. The file
-has its name once it is whole; another of that name is kept until then. A pipe
-gets the bytes as they come, so the exit code says whether all were right.
+Waits for a sender, takes one file and ends. [::] hears IPv6 and IPv4. If send
+dies and is started again, the file begins anew. It has its name once it is
+whole; another of that name is kept until then. A pipe gets the bytes as they
+come and cannot begin anew, so the exit code says whether all were right.
 Frames in the JSON object are those that this side sent; the etr is the
 sender's to tell. What fails is also said in its "error".
 
@@ -79,6 +81,7 @@ struct TwoHosts {
         udp.only_peer = PeerId{config.peer};
         udp.faults = options.faults;
         udp.seed = options.seed + self;
+        udp.succeeds_ended = end == End::receiver;  // of a sender that is started again
         auto opened = am::UdpNode::open(udp);
         if (!opened) throw Failure(opened.error().message);
         // The receiver learns the sender's address from a packet, so that place stays open. This
@@ -171,8 +174,11 @@ void receive(const TwoHosts& hosts, Report& report) {
     {
         Progress progress("receiving", 0, "B");
         session.run(
-            [&](Instant now) {
+            [&, restarts = std::size_t{0}](Instant now) mutable {
                 receiver.step(now);
+                if (std::exchange(restarts, receiver.restarts()) != receiver.restarts()) {
+                    tell("the sender was started again: receiving from the beginning");
+                }
                 progress.set_total(receiver.bytes_expected());
                 progress.show(receiver.bytes_taken());
                 return receiver.may_leave(now);

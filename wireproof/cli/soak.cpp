@@ -171,6 +171,7 @@ struct SoakVerb {
     template <class Worlds>
     void report(const Worlds& summary, const std::string& violation) const {
         const std::optional<double> took = timing.seconds();
+        const auto print = violation.empty() ? print_result : print_result_of_failure;
         if (json) {
             Json out;
             out["schema"] = "wireproof.soak/1";
@@ -182,16 +183,16 @@ struct SoakVerb {
             summary.add_to(out);
             out["seconds"] = took ? Json(*took) : Json();
             if (!violation.empty()) out["error"] = violation;
-            print_result(out.dump() + "\n");
+            print(out.dump() + "\n");
             return;
         }
         const std::string controlled =
             summary.controlled()
                 ? fmt::format("{} of them with congestion control\n", *summary.controlled())
                 : "";
-        print_result(fmt::format("{} worlds from seed {}{}: {} failed\n{}{}", summary.worlds(),
-                                 seed, took ? fmt::format(" in {:.1f} s", *took) : "",
-                                 summary.failed(), controlled, summary.text()));
+        print(fmt::format("{} worlds from seed {}{}: {} failed\n{}{}", summary.worlds(), seed,
+                          took ? fmt::format(" in {:.1f} s", *took) : "", summary.failed(),
+                          controlled, summary.text()));
     }
 };
 

@@ -195,6 +195,7 @@ struct SweepVerb {
 
     void print(const std::vector<lab::SweepPoint>& points, const lab::RetryPlan& of,
                const std::optional<SweepWall>& wall, const std::string& error) const {
+        const auto put = error.empty() ? print_result : print_result_of_failure;
         if (json) {
             SweepJson out = {{"schema", "wireproof.sweep/1"}, {"seed", of.seed}};
             out["points"] = SweepJson::array();
@@ -202,7 +203,7 @@ struct SweepVerb {
                 add_wall(out["points"].emplace_back(sweep_json(point, of)), wall);
             }
             if (!error.empty()) out["error"] = error;
-            print_result(out.dump() + "\n");
+            put(out.dump() + "\n");
             return;
         }
         std::string text = fmt::format("{}seed {}", sweep_table(points), of.seed);
@@ -210,7 +211,7 @@ struct SweepVerb {
             text += fmt::format("; {:.3g} frames/s in {:.2f} s", wall->frames_per_second,
                                 wall->seconds);
         }
-        print_result(text + "\n");
+        put(text + "\n");
     }
 
     lab::Sweep read_file(std::string& text) const {

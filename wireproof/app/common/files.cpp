@@ -221,6 +221,7 @@ void OutputFile::reserve(std::uint64_t size) {
 
 void OutputFile::write(std::uint64_t offset, ConstBytes bytes) {
     if (file_ < 0) return;
+    written_ = written_ || !bytes.empty();
     while (!bytes.empty()) {
         // A pipe or terminal has no offsets; the caller writes the pieces in order.
         const ssize_t put = kind_ == Kind::device ? ::write(file_, bytes.data(), bytes.size())
@@ -239,6 +240,11 @@ void OutputFile::write(std::uint64_t offset, ConstBytes bytes) {
         offset += static_cast<std::uint64_t>(put);
         bytes = bytes.subspan(static_cast<std::size_t>(put));
     }
+}
+
+bool OutputFile::begin_anew() {
+    if (kind_ == Kind::device) return !written_;
+    return file_ < 0 || ::ftruncate(file_, 0) == 0;
 }
 
 void OutputFile::finish() {

@@ -62,6 +62,9 @@ public:
     /// room.
     void reserve(std::uint64_t size);
     void write(std::uint64_t offset, ConstBytes bytes);
+    /// Forgets what was written, so that it can be written anew. False: a pipe or device does not
+    /// take it back.
+    [[nodiscard]] bool begin_anew();
     /// Gives the file its name, and replaces another file with this name.
     void finish();
 
@@ -82,6 +85,7 @@ private:
     std::string part_;    // temporary name, if it has one
     Kind kind_ = Kind::nothing;
     int file_ = -1;
+    bool written_ = false;
 };
 
 }  // namespace wireproof::cli

@@ -34,10 +34,20 @@ bool is_more_than_one(const char* variable) {
 }  // namespace
 
 bool started_by_a_launcher() {
-    constexpr std::array announce = {"PMIX_RANK", "PMI_FD", "WIREPROOF_RANK", "WIREPROOF_PEERS"};
-    constexpr std::array sizes = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+    constexpr std::array announce = {"PMIX_RANK", "PMI_FD", "WIREPROOF_RANK", "WIREPROOF_PEERS",
+                                     "WIREPROOF_LAUNCHER"};
+    constexpr std::array sizes = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",      "SLURM_STEP_NUM_TASKS",
+                                  "MV2_COMM_WORLD_SIZE",  "FLUX_JOB_SIZE", "JSM_NAMESPACE_SIZE"};
     return std::ranges::any_of(announce, [](const char* name) { return std::getenv(name); }) ||
            std::ranges::any_of(sizes, is_more_than_one);
+}
+
+std::string hint_of_a_launcher() {
+    if (!is_more_than_one("WORLD_SIZE") || std::getenv("RANK") == nullptr) return {};
+    return fmt::format(
+        "WORLD_SIZE is {}, but this process joins no job and does all the work itself; if torchrun "
+        "started it, WIREPROOF_LAUNCHER=torchrun joins (docs/jobs.md)",
+        std::getenv("WORLD_SIZE"));
 }
 
 Farm Farm::alone(std::string program, std::function<void()> check) {

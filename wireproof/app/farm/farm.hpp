@@ -32,6 +32,9 @@ namespace wireproof::farm {
 /// The environment says that a launcher started this process as a rank of a job: PMIx, PMI2,
 /// `wireproof launch` or WIREPROOF_PEERS; or that Slurm, Open MPI or PMI started more than one.
 bool started_by_a_launcher();
+/// One line: other variables look as if a launcher had started this process as one of several, but
+/// plain programs have them, too. Empty: there are none.
+std::string hint_of_a_launcher();
 
 /// The work of rank 0.
 struct FarmPlan {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/random.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "wireproof/app/launch/output_flags.hpp"
 #include "wireproof/app/launch/processes.hpp"
 #include "wireproof/app/launch/rank_command.hpp"
+#include "wireproof/app/launch/signals.hpp"
 #include "wireproof/base/check.hpp"
 #include "wireproof/host/rendezvous/rendezvous_server.hpp"
 #include "wireproof/host/steady_clock.hpp"
@@ -60,43 +60,6 @@ Variables own_variables() {
     return variables;
 }
 
-/// Receives signals in the loop of the launcher. A signal that the launcher's parent ignored stays
-/// ignored (nohup).
-class Signals {
-public:
-    Signals() {
-        struct sigaction fresh {};
-        fresh.sa_handler = SIG_DFL;  // if it were ignored, the kernel would not keep exit codes
-        ::sigaction(SIGCHLD, &fresh, nullptr);
-        sigset_t wanted;
-        ::sigemptyset(&wanted);
-        ::sigaddset(&wanted, SIGCHLD);
-        for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-            struct sigaction action {};
-            ::sigaction(signal, nullptr, &action);
-            if (action.sa_handler != SIG_IGN) ::sigaddset(&wanted, signal);
-        }
-        ::sigprocmask(SIG_BLOCK, &wanted, &before_);
-        handle_ = OwnedHandle(::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC));
-    }
-    ~Signals() { restore(); }
-    Signals(const Signals&) = delete;
-    Signals& operator=(const Signals&) = delete;
-
-    void restore() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
-    int handle() const { return *handle_; }
-    /// 0: none.
-    int next() const {
-        signalfd_siginfo info{};
-        const bool got = ::read(*handle_, &info, sizeof info) == ssize_t{sizeof info};
-        return got ? static_cast<int>(info.ssi_signo) : 0;
-    }
-
-private:
-    sigset_t before_{};
-    OwnedHandle handle_;
-};
-
 /// One of the two streams of a rank, if its lines are marked.
 struct Stream {
     OwnedHandle from;
@@ -109,6 +72,7 @@ struct Rank {
     std::string host;      // empty: this one
     pid_t process = 0;     // 0: ended
     OwnedHandle lifeline;  // of a remote rank
+    bool is_cut = false;   // the launcher has given its connection up, and its code is lost
 };
 
 class Job {
@@ -127,8 +91,9 @@ private:
     void wait_for_all();
     void sleep() const;
     void turn();
-    bool is_ending() const { return interrupted_ || kill_at_ != never || cut_at_ != never; }
+    bool is_ending() const { return interrupted_ != 0 || kill_at_ != never || cut_at_ != never; }
     void on_signal(int signal);
+    void pass_on(int signal);
     void reap_all();
     void on_end(Rank& rank, const siginfo_t& end);
     void signal_rank(const Rank& rank, int signal) const;
@@ -154,7 +119,7 @@ private:
     std::size_t alive_ = 0;
     int code_ = 0;         // of the rank that failed first
     std::string failure_;  // not empty: the launcher itself failed
-    bool interrupted_ = false;
+    int interrupted_ = 0;  // the signal by which the job was asked to end; 0: none
     Instant kill_at_ = never;
     Instant cut_at_ = never;  // when connections to other hosts are given up
     Outlet output_{STDOUT_FILENO};
@@ -312,8 +277,10 @@ void Job::turn() {
     }
     if (kill_at_ <= now()) kill_all();
     if (cut_at_ > now()) return;
-    for (const Rank& rank : ranks_) {
-        if (rank.process > 0) ::kill(-rank.process, SIGKILL);
+    for (Rank& rank : ranks_) {
+        if (rank.process == 0) continue;
+        ::kill(-rank.process, SIGKILL);
+        rank.is_cut = is_remote();
     }
     cut_at_ = never;
 }
@@ -343,10 +310,19 @@ void Job::sleep() const {
 // The user sends SIGINT from a terminal, and can send it again. The sender of the other two may not
 // come back, so the ranks have little time.
 void Job::on_signal(int signal) {
-    if (interrupted_) return kill_all();
-    interrupted_ = true;
+    if (!ends_a_job(signal)) return pass_on(signal);
+    if (interrupted_ != 0) return kill_all();
+    interrupted_ = signal;
     signal_all(signal);
     if (signal != SIGINT) kill_at_ = earliest(kill_at_, now() + grace);
+}
+
+// A shell sees that the launcher has stopped, and continues it later with SIGCONT.
+void Job::pass_on(int signal) {
+    signal_all(signal);
+    if (signal != SIGTSTP) return;
+    ::raise(SIGSTOP);
+    signal_all(SIGCONT);
 }
 
 void Job::reap_all() {
@@ -375,7 +351,9 @@ void Job::on_end(Rank& rank, const siginfo_t& end) {
     --alive_;
     server_->on_rank_ended(static_cast<std::uint32_t>(rank.number), now());
     const bool exited = end.si_code == CLD_EXITED;
-    const int code = exited ? end.si_status : exit_of_signal + end.si_status;
+    int code = exited ? end.si_status : exit_of_signal + end.si_status;
+    // The connection of this rank was given up, however the rank ended. It was asked to end so.
+    if (rank.is_cut && interrupted_ != 0) code = exit_of_signal + interrupted_;
     if (code == 0) return;
     if (code_ == 0) code_ = code;
     if (!is_ending()) {
@@ -451,7 +429,8 @@ void Job::finish_output() {
                 pollfd{.fd = signals_.handle(), .events = POLLIN, .revents = 0}};
             ::poll(wanted.data(), wanted.size(), -1);
             const int signal = signals_.next();
-            if (signal != 0 && signal != SIGCHLD) return;  // the user wants no more of it
+            if (ends_a_job(signal)) return;  // the user wants no more of it
+            if (signal == SIGTSTP) ::raise(SIGSTOP);
             outlet->write();
         }
     }

@@ -83,7 +83,9 @@ int become(const Start& start) {
     if (start.output >= 0 && ::dup2(start.output, STDOUT_FILENO) < 0) return errno;
     if (start.errors >= 0 && ::dup2(start.errors, STDERR_FILENO) < 0) return errno;
     // If the launcher runs in a job of another launcher, its ranks are not those of that job.
-    for (const char* other : {"PMIX_NAMESPACE", "PMIX_RANK", "PMI_FD"}) ::unsetenv(other);
+    for (const char* other : {"PMIX_NAMESPACE", "PMIX_RANK", "PMI_FD", "WIREPROOF_LAUNCHER"}) {
+        ::unsetenv(other);
+    }
     for (const auto& [name, value] : start.variables) ::setenv(name.c_str(), value.c_str(), 1);
     if (start.before_exec) start.before_exec();
     std::vector<char*> arguments;

@@ -15,6 +15,8 @@ namespace {
 // reach the program and its children, and this process ignores them. When the program has ended,
 // the script kills the group. The substitution $() gets the number of the group and the exit code.
 // The subshell around exec keeps dash from printing "Killed" among the errors of the program.
+// In a session of its own, the kernel does not stop a group by SIGTSTP, and SIGSTOP would stop this
+// process, too: only the program itself is stopped.
 // The descriptors are 3: the lifeline, 4 and 6: the output and the errors of the program, 5: $().
 constexpr auto script =
     R"(cd -- "$1" || exit 1; IFS= read -r WIREPROOF_TOKEN || exit 1; )"
@@ -23,7 +25,8 @@ constexpr auto script =
     R"(WIREPROOF_RENDEZVOUS=$a:$3; export WIREPROOF_TOKEN WIREPROOF_RENDEZVOUS; )"
     R"(shift 3; exec 3<&0 4>&1 6>&2 </dev/null 2>/dev/null; )"
     R"(r=$( (exec setsid sh -c 'echo $$ >&5; exec 5>&-; )"
-    R"(( { trap "" HUP INT TERM; while IFS= read -r s; do kill -s "$s" -- "-$$"; done; )"
+    R"(( { trap "" HUP INT TERM USR1 USR2 TSTP; while IFS= read -r s; do )"
+    R"(case "$s" in (TSTP) kill -s STOP "$$";; (*) kill -s "$s" -- "-$$";; esac; done; )"
     R"(kill -s TERM -- "-$$"; kill -s CONT -- "-$$"; sleep 1; kill -s KILL -- "-$$"; } )"
     R"(<&3 >/dev/null 2>&1 & ); exec 3<&-; )"
     R"(exec env "$@"' wireproof "$@" 5>&1 >&4 2>&6 4>&- 6>&-); echo $?); )"

@@ -320,7 +320,6 @@ PerfSlice PerfClient::limit(std::size_t size) {
         std::vector<std::uint32_t> words{static_cast<std::uint32_t>(bare.kind)};
         put_number(words, bare.size);
         bare.address = *Address::parse(plan_.to.empty() ? "127.0.0.1:0" : plan_.to);
-        words.push_back(bare.address.family == Address::Family::ipv6 ? 6 : 4);
         bare.address.port = static_cast<std::uint16_t>(number(ask(perf_limit, words), 0));
     }
     PerfSlice slice = bare.measure();

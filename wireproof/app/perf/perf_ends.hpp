@@ -9,6 +9,7 @@
 #include "wireproof/app/perf/perf_plan.hpp"
 #include "wireproof/app/perf/perf_process.hpp"
 #include "wireproof/front/am/node.hpp"
+#include "wireproof/front/am/udp_node.hpp"
 #include "wireproof/host/spin_clock.hpp"
 
 namespace wireproof::cli {
@@ -16,15 +17,17 @@ namespace wireproof::cli {
 /// A wire with a node on it.
 class PerfEnd {
 public:
-    PerfEnd(std::shared_ptr<void> keeps, host::AnyWire wire, const am::Config& config)
-        : keeps_(std::move(keeps)), node_(std::move(wire), config, 2) {}
+    PerfEnd(std::shared_ptr<am::UdpNode> udp, host::AnyWire wire, const am::Config& config)
+        : udp_(std::move(udp)), node_(std::move(wire), config, 2) {}
 
     am::Node& node() { return node_; }
     std::size_t peer() const { return 1 - node_.self(); }
     host::SpinClock& clock() { return clock_; }
+    /// Null: it is not on UDP.
+    am::UdpNode* udp() { return udp_.get(); }
 
 private:
-    std::shared_ptr<void> keeps_;  // what the node's wire borrows
+    std::shared_ptr<am::UdpNode> udp_;  // the node's wire borrows it
     am::Node node_;
     host::SpinClock clock_;
 };

@@ -75,8 +75,8 @@ void PerfIbServer::begin() {
 
 void PerfIbServer::begin_limit() {
     answers_ = PerfIbBoard::Answers::nothing;
-    limit_ =
-        std::make_unique<LimitServer>(board_.kind, board_.shape, &arena_, Address::Family::ipv4);
+    limit_ = std::make_unique<LimitServer>(board_.kind, board_.shape, &arena_,
+                                           Address{.family = Address::Family::ipv4});
     board_.limit_port = limit_->port();
     if (!limit_->has_half()) limit_.reset();
 }

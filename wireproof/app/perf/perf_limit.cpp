@@ -54,11 +54,10 @@ std::size_t clamped(const SharedArena& arena, std::size_t size) {
     throw Failure(std::string("the bare limit: ") + what + ": " + std::strerror(errno));
 }
 
-UdpSocket open_socket(Address::Family family) {
+UdpSocket open_socket(Address at) {
     constexpr int buffer = 4 << 20;
-    Address any;
-    any.family = family;
-    auto socket = UdpSocket::open({any, buffer, buffer});
+    at.port = 0;
+    auto socket = UdpSocket::open({at, buffer, buffer});
     if (!socket) throw Failure("the bare limit: " + socket.error().message);
     return std::move(*socket);
 }
@@ -102,8 +101,7 @@ std::string limit_name(LimitKind kind) {
 
 // The answering half.
 
-LimitServer::LimitServer(LimitKind kind, const LimitShape& shape, SharedArena* arena,
-                         Address::Family family)
+LimitServer::LimitServer(LimitKind kind, const LimitShape& shape, SharedArena* arena, Address at)
     : kind_(kind),
       size_(arena != nullptr ? clamped(*arena, shape.size) : shape.size),
       back_(arena != nullptr ? clamped(*arena, shape.answer()) : shape.answer()),
@@ -116,7 +114,7 @@ LimitServer::LimitServer(LimitKind kind, const LimitShape& shape, SharedArena* a
         std::memset(arena->data(), 0, places_at + used);
     }
     if (kind != LimitKind::datagrams && kind != LimitKind::segments) return;
-    socket_ = open_socket(family);
+    socket_ = open_socket(at);
     if (kind == LimitKind::segments && !socket_->group_received()) fail("UDP_GRO");
     port_ = socket_->local_address().port;
 }
@@ -337,7 +335,7 @@ PerfSlice LimitClient::copy_by_kernel() {
 namespace {
 
 UdpSocket connected_to(const Address& there) {
-    UdpSocket socket = open_socket(there.family);
+    UdpSocket socket = open_socket({.family = there.family});
     if (!socket.connect(there)) fail("connect");
     return socket;
 }

@@ -42,9 +42,8 @@ struct LimitShape {
 /// The answering half, in the other process. `arena` may be null.
 class LimitServer {
 public:
-    /// `family` is that of the socket.
-    LimitServer(LimitKind kind, const LimitShape& shape, SharedArena* arena,
-                Address::Family family);
+    /// The socket is at the host of `at`, and the system chooses its port.
+    LimitServer(LimitKind kind, const LimitShape& shape, SharedArena* arena, Address at);
     ~LimitServer();
     LimitServer(const LimitServer&) = delete;
     LimitServer& operator=(const LimitServer&) = delete;

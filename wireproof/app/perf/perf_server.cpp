@@ -89,13 +89,19 @@ void PerfServer::check(const am::Message& message) {
     (void)message.reply(perf_told, words);
 }
 
+/// The address of this host that the client knows. It hears no other.
+Address PerfServer::asked_at(std::size_t client) {
+    if (end_.udp() == nullptr) return {.family = Address::Family::ipv4};
+    UdpWire& socket = end_.udp()->socket();
+    const Address& asked = socket.lane(PeerId(client)).asked_at();
+    return asked.is_set() ? asked.in_own_form() : socket.local_address();
+}
+
 void PerfServer::begin_limit(const am::Message& message) {
     const auto kind = static_cast<LimitKind>(message.words()[0]);
     const auto size = static_cast<std::size_t>(number_at(message.words(), 1));
-    const bool over_ipv6 = message.words().size() > 3 && message.words()[3] == 6;
-    limit_ =
-        std::make_unique<LimitServer>(kind, LimitShape{.size = size}, arena_,
-                                      over_ipv6 ? Address::Family::ipv6 : Address::Family::ipv4);
+    limit_ = std::make_unique<LimitServer>(kind, LimitShape{.size = size}, arena_,
+                                           asked_at(message.peer()));
     limit_due_ = limit_->has_half();
     std::vector<std::uint32_t> words;
     put_number(words, limit_->port());

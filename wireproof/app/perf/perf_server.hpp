@@ -56,6 +56,7 @@ private:
     void tell(const am::Message& message);
     void check(const am::Message& message);
     void begin_limit(const am::Message& message);
+    Address asked_at(std::size_t client);
 
     PerfEnd& end_;
     SharedArena* arena_;

@@ -210,10 +210,32 @@ FileReceiver::FileReceiver(am::Node& node, std::size_t peer, OutputFile& file, s
     // Waits for the sender from the first frame on: a sender that dies before BEGIN must not keep
     // its place in this node.
     node_.set_awaiting(true);
-    node_.on_peer_lost([this](const am::PeerLost& lost) {
-        if (!end_ && begun_) end_ = TransferEnd{false, why_lost(lost)};
-        parted_ = end_.has_value();
-    });
+    node_.on_peer_lost([this](const am::PeerLost& lost) { on_lost(lost); });
+}
+
+void FileReceiver::on_lost(const am::PeerLost& lost) {
+    if (!end_ && begun_) {
+        if (lost.why != am::PeerLost::Why::restarted) {
+            end_ = TransferEnd{false, why_lost(lost)};
+        } else if (!begin_anew()) {
+            end_ = TransferEnd{false, "the sender was started again, and what is written stays"};
+        }
+    }
+    parted_ = end_.has_value();
+}
+
+/// The sender that was started again sends its BEGIN next.
+bool FileReceiver::begin_anew() {
+    if (!file_.begin_anew()) return false;
+    const am::Status unregistered = node_.unregister_memory(peer_, base_address);
+    if (unregistered == am::Status::would_block) return false;
+    begun_ = false;
+    digest_ = Digest();
+    memory_.clear();
+    waiting_.assign(slots_max, 0);
+    size_ = written_ = taken_ = 0;
+    ++restarts_;
+    return true;
 }
 
 std::string FileReceiver::why_lost(const am::PeerLost& lost) const {

@@ -104,6 +104,8 @@ public:
     /// have arrived.
     bool may_leave(Instant now) const;
     Duration duration() const;
+    /// How often the sender was started again, so that the file began anew.
+    std::size_t restarts() const { return restarts_; }
     std::uint64_t bytes_expected() const { return size_; }
     std::uint64_t bytes_taken() const { return written_; }
 
@@ -112,6 +114,8 @@ private:
     void on_piece(const am::Message& message);
     void on_end(const am::Message& message);
     void fail(const std::string& why);
+    void on_lost(const am::PeerLost& lost);
+    bool begin_anew();
     std::string why_lost(const am::PeerLost& lost) const;
 
     am::Node& node_;
@@ -124,6 +128,7 @@ private:
     std::uint64_t size_ = 0;
     std::uint64_t written_ = 0;
     std::uint64_t taken_ = 0;
+    std::size_t restarts_ = 0;
     bool begun_ = false;
     bool parted_ = false;  // the sender knows the end, or is lost
     Instant now_;

@@ -63,6 +63,23 @@ TEST(AmEndpointAddress, APeerThatMovedIsReachedAtItsNewAddress) {
     }
 }
 
+TEST(AmEndpointAddress, ANodeAtEachAddressOfItsHostIsReachedAtEachOfThem) {
+    Endpoint a = open(unknown(2, 0, "0.0.0.0:0"), 0, 1);
+    Endpoint b = open(unknown(2, 1), 1, 2);
+    ASSERT_TRUE(a.set_peer_address(1, b.local_address()));
+    a.handle(ask, echo());
+    std::uint32_t answers = 0;
+    b.handle(answer, [&](const Message&) { ++answers; });
+    const std::string port = a.local_address().substr(a.local_address().rfind(':'));
+    for (const char* const host : {"127.0.0.2", "127.0.0.1", "127.0.0.3"}) {
+        const std::uint32_t before = answers;
+        ASSERT_TRUE(b.set_peer_address(0, host + port));
+        ASSERT_EQ(b.request(0, ask, {7}), Status::ok);
+        ASSERT_TRUE(run({&a, &b}, [&] { return answers > before; })) << host;
+    }
+    EXPECT_EQ(b.counters(0).sessions, 1U);
+}
+
 TEST(AmEndpointAddress, SaysWhyAnAddressCannotBeAPeers) {
     Endpoint a = open(unknown(3, 0), 0, 1);
     const auto why = [&](std::size_t peer, const char* address) {

@@ -169,6 +169,32 @@ TEST(EndpointCounters, AreThoseOfTheEndpointOnSharedMemory) {
     EXPECT_EQ(total(all[0], "node.sessions_cut"), 0U);
 }
 
+// Nobody has met the other, so this is all that shows why there is silence.
+TEST(EndpointCounters, ShowAPeerOfAnotherJobThatNobodyHasMet) {
+    Options options;
+    options.peers = {"127.0.0.1:0", ""};
+    Endpoint first = std::move(*Endpoint::open(options));
+    options.peers = {first.local_address(), "127.0.0.1:0"};
+    options.self = 1;
+    options.job = 1;
+    Endpoint second = std::move(*Endpoint::open(options));
+    ASSERT_TRUE(first.set_peer_address(1, second.local_address()));
+    ASSERT_EQ(second.request(0, 1), Status::ok);
+    const auto foreign = static_cast<std::size_t>(RxVerdict::foreign);
+    while (first.counters(1).received[foreign] < 2) {
+        first.poll();
+        second.poll();
+    }
+    for (int i = 0; i < 1000 && !first.arm(); ++i) first.poll();
+    const auto all = shown();
+    ASSERT_EQ(all.size(), 2U);
+    ASSERT_EQ(all[0].rows.size(), 1U);
+    EXPECT_EQ(all[0].rows[0].name, "1");
+    EXPECT_EQ(value(all[0], all[0].rows[0], "received.foreign"),
+              first.counters(1).received[foreign]);
+    EXPECT_EQ(value(all[0], all[0].rows[0], "sessions"), 0U);
+}
+
 // Polls alone copy the values, but not each of them.
 TEST(EndpointCounters, AreCopiedAtMostEach10MillisecondsWhileItPolls) {
     TwoNodes nodes("");

@@ -57,6 +57,7 @@ Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestio
       pool_(config, nodes_, active_peers),
       ready_(nodes_),
       met_(nodes_),
+      seen_(nodes_),
       deadlines_(nodes_ + 2) {
     memory_.resize(nodes_);
     peers_.reserve(nodes_);
@@ -69,7 +70,7 @@ Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestio
         peers_.emplace_back(with_peer, memory_[i], wire_.lane(PeerId(i)));
         peers_.back().connection.bind_handlers(handlers_here_);
         // The launcher may have agreed on the session.
-        if (peers_.back().connection.established()) met_.add(i);
+        if (peers_.back().connection.established()) meet(i);
         peers_.back().pool = is_near ? &*near_pool_ : &pool_;
         if (only_shm_ || (is_near && shm_ != nullptr)) {
             peers_.back().shm_lane = &shm_->lane(PeerId(i));
@@ -234,7 +235,10 @@ template <class W>
 [[gnu::always_inline]] inline void Node::note_frames(std::size_t peer) {
     Connection& connection = peers_[peer].connection;
     const bool quiet = connection.predicting() && connection.begin_run() == RunStart::quiet;
-    if (!quiet) return ready_.add(peer);
+    if (!quiet) {
+        seen_.add(peer);
+        return ready_.add(peer);
+    }
     deadlines_.bring_forward(peer, connection.take_soonest_set());
 }
 
@@ -318,7 +322,7 @@ std::size_t Node::run_timers(Instant now) {
 bool Node::lend(Instant now, std::size_t peer, BufferPool::Use use) {
     BufferPool& pool = *peers_[peer].pool;
     const bool lent = pool.lend(now, peer, peers_[peer].connection, use);
-    if (lent) met_.add(peer);
+    if (lent) meet(peer);
     deadlines_.bring_forward(pool_entry(pool), pool.next_look());
     return lent;
 }
@@ -326,7 +330,7 @@ bool Node::lend(Instant now, std::size_t peer, BufferPool::Use use) {
 void Node::tend_pool(Instant now, BufferPool& pool) {
     pool.look(now);
     while (const auto peer = pool.serve_next(now)) {
-        met_.add(*peer);
+        meet(*peer);
         mark_ready(*peer);
     }
     deadlines_.set(pool_entry(pool), pool.next_look());
@@ -392,7 +396,7 @@ Instant Node::next_deadline() const {
         report_refused(peer, static_cast<std::uint16_t>(refused->handler));
     } else if (std::holds_alternative<SessionBegan>(delivery)) {
         wire_.settle(PeerId(peer));
-        met_.add(peer);
+        meet(peer);
         mark_ready(peer).set_awaiting(awaiting_told_);
     } else if (const auto* fate = std::get_if<FateUnknown>(&delivery)) {
         note_undelivered(peer, *fate);

@@ -189,8 +189,9 @@ public:
     std::uint64_t losses(std::size_t peer) const { return peers_[peer].losses; }
     /// Sessions that ended with messages or transfers whose fate is unknown.
     std::uint64_t sessions_cut() const { return sessions_cut_; }
-    /// The peers that ever had buffers or a session, in the order in which they came.
-    const PeerSet& met() const { return met_; }
+    /// The peers that ever had buffers or a session, or of which a frame came, even one that this
+    /// node does not accept. In the order in which they came.
+    const PeerSet& seen() const { return seen_; }
     bool connected(std::size_t peer) const {
         return is_peer(peer) && peers_[peer].connection.established();
     }
@@ -261,6 +262,11 @@ private:
         return transmit_single(to.connection, *to.shm_lane, message, now);
     }
     bool can_ask(std::size_t peer) const { return is_peer(peer) && peers_[peer].reachable; }
+    /// The peer has buffers or a session.
+    void meet(std::size_t peer) {
+        met_.add(peer);
+        seen_.add(peer);
+    }
     /// Each call that changes a connection uses this, except a single message that leaves at once.
     Connection& mark_ready(std::size_t peer) {
         ready_.add(peer);
@@ -367,7 +373,8 @@ private:
     BufferPool pool_;
     std::optional<BufferPool> near_pool_;  // of the near peers, if only some are near
     PeerSet ready_;                        // peers to which frames may have to be sent
-    PeerSet met_;  // all peers that ever had buffers or a session; the others have nothing to end
+    PeerSet met_;   // all peers that ever had buffers or a session; the others have nothing to end
+    PeerSet seen_;  // those, and all of which a frame came
     // By peer: none is later than the deadline of its connection. The entries from `nodes_` on are
     // those of the pools. next_deadline() and run_timers() make the earliest entry exact.
     mutable DeadlineHeap deadlines_;

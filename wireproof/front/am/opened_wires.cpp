@@ -66,7 +66,8 @@ Expected<UdpNode> open_udp(const ReadOptions& read, const std::vector<Congestion
     udp.peers = read.addresses;
     udp.unset_is_open = false;
     udp.local = std::exchange(udp.peers[read.config.node], {});  // the node itself is not a peer
-    if (udp.peers.size() == 2) udp.only_peer = PeerId(1 - read.config.node);
+    // At 0.0.0.0 or [::], the peer may ask at any address of this host.
+    if (udp.peers.size() == 2 && !udp.local.is_any()) udp.only_peer = PeerId(1 - read.config.node);
     udp.frame_max = read.config.packet_max;
     udp.ecn = ecn_to(congestion, read);
     udp.faults = read.faults;

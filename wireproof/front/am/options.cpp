@@ -102,12 +102,9 @@ Expected<std::string> shm_name_of(const Options& options) {
 // A node may listen at all addresses of its host; its peers must name one of them. It may let the
 // system choose its port.
 std::string_view why_not_own(const Address& address) {
-    const auto& host = address.host;
-    const bool any =
-        std::all_of(host.begin(), host.end(), [](std::uint8_t byte) { return byte == 0; });
     Address with_port = address;
     with_port.port = std::max<std::uint16_t>(address.port, 1);
-    return any ? std::string_view() : with_port.why_no_peer();
+    return address.is_any() ? std::string_view() : with_port.why_no_peer();
 }
 
 // The address of each node; unset if not known yet.

@@ -14,7 +14,7 @@
 
 namespace wireproof::am {
 
-/// The rows are the peers of Node::met(), in that order.
+/// The rows are the peers of Node::seen(), in that order.
 class ShownEndpoint {
 public:
     struct Source {
@@ -38,7 +38,7 @@ public:
     /// Copies all values. `details_of(peer)` makes the details of a row.
     template <class DetailsOf>
     void copy(DetailsOf&& details_of) {
-        const PeerSet& peers = source_.node.met();
+        const PeerSet& peers = source_.node.seen();
         const std::size_t rows = std::min(peers.size(), section_->row_places());
         section_->begin(pace_.last());
         copy_totals();

@@ -12,6 +12,7 @@ Expected<UdpNode> UdpNode::open(const Options& options) {
     config.frame_max = options.frame_max;
     config.only_peer = options.only_peer;
     config.ecn = options.ecn;
+    config.succeeds_ended = options.succeeds_ended;
     auto socket = UdpWire::open(config);
     if (!socket) return tl::unexpected(socket.error());
     UdpNode node;

@@ -22,6 +22,7 @@ public:
         std::optional<PeerId> only_peer = {};  // the other of two nodes; see UdpWire::Config
         std::size_t frame_max = 1472;
         Ecn ecn = Ecn::off;
+        bool succeeds_ended = false;  // see UdpWire::Config
         FaultRates faults = {};
         std::uint64_t seed = 0;
     };

@@ -68,6 +68,16 @@ static_assert(static_cast<int>(am::Status::forbidden) == WIREPROOF_FORBIDDEN);
 static_assert(static_cast<int>(am::Status::closed) == WIREPROOF_CLOSED);
 static_assert(static_cast<int>(am::Status::timed_out) == WIREPROOF_TIMED_OUT);
 
+/// Why a call with so many bytes returned WIREPROOF_TOO_LONG.
+inline std::string why_too_long(const wireproof_endpoint& end, std::size_t length) {
+    constexpr std::size_t transfer_max = std::size_t{1} << 62;
+    if (length > transfer_max) {
+        return std::to_string(length) + " bytes are more than a transfer has, 2^62";
+    }
+    return std::to_string(length) + " bytes are more than a message has, " +
+           std::to_string(end.am.message_max()) + ": store has room for more";
+}
+
 /// Runs a call on an endpoint: `run` takes the handle and returns a status of C or of C++.
 template <class Run>
 wireproof_status call(wireproof_endpoint* end, Run&& run) {
@@ -92,7 +102,9 @@ wireproof_status call_with(wireproof_endpoint* end, const void* bytes, std::size
         if (bytes == nullptr && length != 0) {
             return fail(e, WIREPROOF_BAD_ARGUMENT, "the bytes are NULL");
         }
-        return done(e, status_of(run(e)));
+        const wireproof_status status = status_of(run(e));
+        if (status == WIREPROOF_TOO_LONG) return fail(e, status, why_too_long(e, length));
+        return done(e, status);
     });
 }
 

@@ -1,4 +1,6 @@
 // Messages, stores and gets through the interface for C.
+#include "wireproof/front/c/endpoint.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -164,7 +166,12 @@ TEST_P(CEndpoint, AnErrorHasATextUntilTheNextOne) {
     const std::string long_text(wireproof_endpoint_message_max(end) + 1, 'x');
     EXPECT_EQ(wireproof_endpoint_request(end, 1, ask, long_text.data(), long_text.size()),
               WIREPROOF_TOO_LONG);
-    EXPECT_STREQ(wireproof_endpoint_error(end), "the message or the transfer is too long");
+    const std::string most = std::to_string(wireproof_endpoint_message_max(end));
+    EXPECT_EQ(wireproof_endpoint_error(end), std::to_string(long_text.size()) +
+                                                 " bytes are more than a message has, " + most +
+                                                 ": store has room for more");
+    EXPECT_EQ(c::why_too_long(*end, SIZE_MAX / 2),
+              std::to_string(SIZE_MAX / 2) + " bytes are more than a transfer has, 2^62");
     std::uint64_t address = 0;
     EXPECT_EQ(wireproof_endpoint_register_memory(end, 7, &address, 8, 0, &address),
               WIREPROOF_FAILED);

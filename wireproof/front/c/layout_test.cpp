@@ -20,7 +20,8 @@ TEST(CLayout, IsThatOfTheFirstVersion) {
     EXPECT_EQ(offsetof(wireproof_options, peers), 8U);
     EXPECT_EQ(offsetof(wireproof_options, congestion_control), 56U);
     EXPECT_EQ(offsetof(wireproof_options, active_peers), 72U);
-    EXPECT_LAST(wireproof_options, fault_reorder, 120);
+    EXPECT_EQ(offsetof(wireproof_options, fault_reorder), 112U);
+    EXPECT_LAST(wireproof_options, reserved_2, 128);
     EXPECT_EQ(offsetof(wireproof_message, memory), 32U);
     EXPECT_LAST(wireproof_message, handler, 56);
     EXPECT_LAST(wireproof_undelivered, length, 32);

@@ -164,7 +164,9 @@ TEST(CNull, OptionsOfNoMeaningAreNamed) {
     EXPECT_EQ(why_of([](auto& o) { o.congestion_control = 3; }), bad("congestion_control"));
     EXPECT_EQ(why_of([](auto& o) { o.congestion_algorithm = 2; }), bad("congestion_algorithm"));
     EXPECT_EQ(why_of([](auto& o) { o.trust_payload = 2; }), bad("trust_payload"));
+    EXPECT_EQ(why_of([](auto& o) { o.publish_counters = 2; }), bad("publish_counters"));
     EXPECT_EQ(why_of([](auto& o) { o.reserved = 1; }), bad("reserved"));
+    EXPECT_EQ(why_of([](auto& o) { o.reserved_2 = 1; }), bad("reserved_2"));
     // The other values are those of the Endpoint, which names the option itself.
     EXPECT_EQ(why_of([](auto& o) { o.mtu = 0; }).substr(0, 6), "10 mtu");
     EXPECT_NE(why_of([](auto& o) { o.peer_timeout_ms = UINT64_MAX; }).find("peer_timeout"),

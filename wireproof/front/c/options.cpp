@@ -21,6 +21,7 @@ wireproof_options defaults() {
     options.congestion_control = static_cast<std::uint32_t>(from.congestion_control);
     options.congestion_algorithm = static_cast<std::uint32_t>(from.congestion_algorithm);
     options.active_peers = from.active_peers;
+    options.publish_counters = from.publish_counters ? 1 : 0;
     return options;
 }
 static_assert(static_cast<int>(am::CongestionControl::between_hosts) ==
@@ -37,7 +38,9 @@ const char* senseless(const wireproof_options& options) {
     if (options.congestion_control > WIREPROOF_CONGESTION_NEVER) return "congestion_control";
     if (options.congestion_algorithm > WIREPROOF_CONGESTION_BY_PATH) return "congestion_algorithm";
     if (options.trust_payload > 1) return "trust_payload";
+    if (options.publish_counters > 1) return "publish_counters";
     if (options.reserved != 0) return "reserved";
+    if (options.reserved_2 != 0) return "reserved_2";
     return nullptr;
 }
 
@@ -69,6 +72,7 @@ wireproof_status read_options(const wireproof_options* options, am::Options& int
     into.faults.bit_error = read.fault_bit_error;
     into.faults.duplicate = read.fault_duplicate;
     into.faults.reorder = read.fault_reorder;
+    into.publish_counters = read.publish_counters == 1;
     return WIREPROOF_OK;
 }
 

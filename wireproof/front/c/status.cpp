@@ -15,7 +15,7 @@ struct Named {
 constexpr std::array<Named, 16> statuses = {{
     {"ok", ""},
     {"would_block", "there is no room now: poll, then call again"},
-    {"too_long", "the message or the transfer is too long"},
+    {"too_long", "the message is longer than message_max, which store has room for, or 2^62"},
     {"not_allowed", "the call is not allowed here, or not with this argument"},
     {"no_such_peer", "no peer has this number, or its address is not known yet"},
     {"peer_lost", "the peer was lost"},

@@ -1,4 +1,7 @@
 // The ways to find a job that need no library: environment variables, and a rendezvous.
+#include <netdb.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -44,10 +47,13 @@ Expected<void> check_address(const std::string& address) {
     return {};
 }
 
-/// The secret of a service that rank 0 runs. Without WIREPROOF_TOKEN it is none: it only keeps jobs
-/// apart.
-Expected<std::string> token_for(std::uint64_t job) {
-    if (!is_set("WIREPROOF_TOKEN")) return job_text(job);
+/// The secret of a service that rank 0 runs.
+Expected<std::string> own_token() {
+    if (!is_set("WIREPROOF_TOKEN")) {
+        return unexpected(
+            "WIREPROOF_TOKEN is not set: without a secret of the job, whoever reaches rank 0 could "
+            "be a rank");
+    }
     std::string token = text_in("WIREPROOF_TOKEN");
     constexpr std::size_t token_max = 128;
     const bool is_word =
@@ -58,33 +64,76 @@ Expected<std::string> token_for(std::uint64_t job) {
     return token;
 }
 
-Expected<WayResult> join_scheduler(const Scheduler& scheduler, std::chrono::milliseconds patience) {
-    const auto size = number_in(scheduler.size, 1, rendezvous_ranks_max);
-    if (!size) return tl::unexpected(size.error());
-    const auto rank = number_in(scheduler.rank, 0, *size - 1);
-    if (!rank) return tl::unexpected(rank.error());
-    RendezvousPlace at{text_in("WIREPROOF_RENDEZVOUS"),
-                       {},
-                       static_cast<std::uint32_t>(*rank),
-                       static_cast<std::uint32_t>(*size)};
-    const auto checked = check_address(at.service);
-    if (!checked) return unexpected("WIREPROOF_RENDEZVOUS " + checked.error().message);
-    std::string name;
-    for (const char* variable : scheduler.job) name += text_in(variable) + "\n";
-    auto token = token_for(hash_of(name));
-    if (!token) return tl::unexpected(token.error());
-    at.token = std::move(*token);
-    auto board = std::make_unique<RendezvousBoard>(JobPlace{*rank, *size, 0, scheduler.name},
-                                                   Service::of_rank_0, std::move(at));
+/// The same where the job has a name. Without WIREPROOF_TOKEN it is none: it only keeps jobs apart.
+Expected<std::string> token_for(std::uint64_t job) {
+    return is_set("WIREPROOF_TOKEN") ? own_token() : job_text(job);
+}
+
+/// Joins the others at rank 0.
+Expected<WayResult> meet_at(RendezvousPlace at, const char* launcher,
+                            std::chrono::milliseconds patience) {
+    JobPlace place{at.rank, at.size, 0, launcher};
+    auto board =
+        std::make_unique<RendezvousBoard>(std::move(place), Service::of_rank_0, std::move(at));
     const auto agreed = board->agree_on_job(patience);
     if (!agreed) return tl::unexpected(agreed.error());
     return WayResult::found(std::move(board));
 }
 
+/// The rank and the size that these two variables have.
+Expected<RendezvousPlace> place_in(const char* rank_variable, const char* size_variable) {
+    const auto size = number_in(size_variable, 1, rendezvous_ranks_max);
+    if (!size) return tl::unexpected(size.error());
+    const auto rank = number_in(rank_variable, 0, *size - 1);
+    if (!rank) return tl::unexpected(rank.error());
+    return RendezvousPlace{
+        {}, {}, static_cast<std::uint32_t>(*rank), static_cast<std::uint32_t>(*size)};
+}
+
+/// The address of rank 0 where torchrun says that it is, at the next port: torchrun itself uses the
+/// one that it names. The host may have a name. Rank 0 may know it by another address than the
+/// others, so it listens at all.
+Expected<std::string> address_of_master(bool is_rank_0) {
+    const std::string name = text_in("MASTER_ADDR");
+    if (name.empty()) return unexpected(not_set("MASTER_ADDR"));
+    const auto port = number_in("MASTER_PORT", 1, 65'534);
+    if (!port) return tl::unexpected(port.error());
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* all = nullptr;
+    if (const int error = ::getaddrinfo(name.c_str(), nullptr, &hints, &all); error != 0) {
+        return unexpected("MASTER_ADDR " + name + ": " + ::gai_strerror(error));
+    }
+    const ServiceAddress found(all, ::freeaddrinfo);
+    std::array<char, NI_MAXHOST> text{};
+    if (::getnameinfo(found->ai_addr, found->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                      NI_NUMERICHOST) != 0) {
+        return unexpected("MASTER_ADDR " + name + " has no numeric address");
+    }
+    const bool ipv6 = found->ai_family == AF_INET6;
+    std::string host = text.data();
+    if (is_rank_0) host = ipv6 ? "::" : "0.0.0.0";
+    return (ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(*port + 1);
+}
+
+Expected<WayResult> join_scheduler(const Scheduler& scheduler, std::chrono::milliseconds patience) {
+    auto at = place_in(scheduler.rank, scheduler.size);
+    if (!at) return tl::unexpected(at.error());
+    at->service = text_in("WIREPROOF_RENDEZVOUS");
+    const auto checked = check_address(at->service);
+    if (!checked) return unexpected("WIREPROOF_RENDEZVOUS " + checked.error().message);
+    std::string name;
+    for (const char* variable : scheduler.job) name += text_in(variable) + "\n";
+    auto token = token_for(hash_of(name));
+    if (!token) return tl::unexpected(token.error());
+    at->token = std::move(*token);
+    return meet_at(*std::move(at), scheduler.name, patience);
+}
+
 }  // namespace
 
 Expected<WayResult> try_launch(std::chrono::milliseconds) {
-    for (const char* variable : {"WIREPROOF_RENDEZVOUS", "WIREPROOF_RANK"}) {
+    for (const char* variable : {"WIREPROOF_RENDEZVOUS", "WIREPROOF_RANK", "WIREPROOF_JOB"}) {
         if (!is_set(variable)) return WayResult::lacking(not_set(variable));
     }
     auto at = RendezvousPlace::of_environment();
@@ -94,6 +143,38 @@ Expected<WayResult> try_launch(std::chrono::milliseconds) {
     JobPlace place{at->rank, at->size, *job, "wireproof launch"};
     return WayResult::found(std::make_unique<RendezvousBoard>(
         std::move(place), Service::of_the_launcher, std::move(*at)));
+}
+
+Expected<WayResult> try_ranks(std::chrono::milliseconds patience) {
+    for (const char* variable : {"WIREPROOF_RENDEZVOUS", "WIREPROOF_RANK"}) {
+        if (!is_set(variable)) return WayResult::lacking(not_set(variable));
+    }
+    auto at = place_in("WIREPROOF_RANK", "WIREPROOF_SIZE");
+    if (!at) return tl::unexpected(at.error());
+    at->service = text_in("WIREPROOF_RENDEZVOUS");
+    const auto checked = check_address(at->service);
+    if (!checked) return unexpected("WIREPROOF_RENDEZVOUS " + checked.error().message);
+    auto token = own_token();
+    if (!token) return tl::unexpected(token.error());
+    at->token = std::move(*token);
+    return meet_at(*std::move(at), "WIREPROOF_RANK", patience);
+}
+
+Expected<WayResult> try_torchrun(std::chrono::milliseconds patience) {
+    if (!is_set("WIREPROOF_LAUNCHER")) return WayResult::lacking(not_set("WIREPROOF_LAUNCHER"));
+    const std::string launcher = text_in("WIREPROOF_LAUNCHER");
+    if (launcher != "torchrun") {
+        return unexpected("WIREPROOF_LAUNCHER is " + launcher + ", and only torchrun needs it");
+    }
+    auto at = place_in("RANK", "WORLD_SIZE");
+    if (!at) return tl::unexpected(at.error());
+    auto token = own_token();
+    if (!token) return tl::unexpected(token.error());
+    at->token = std::move(*token);
+    auto service = address_of_master(at->rank == 0);
+    if (!service) return tl::unexpected(service.error());
+    at->service = std::move(*service);
+    return meet_at(*std::move(at), "torchrun", patience);
 }
 
 Expected<WayResult> try_scheduler(std::chrono::milliseconds patience) {

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -24,11 +26,27 @@ constexpr milliseconds patience(120'000);
 class FindJob : public testing::Test {
 protected:
     FindJob() {
-        for (const char* variable :
-             {"PMIX_NAMESPACE", "PMIX_RANK", "PMI_FD", "WIREPROOF_RENDEZVOUS", "WIREPROOF_TOKEN",
-              "WIREPROOF_RANK", "WIREPROOF_SIZE", "WIREPROOF_JOB", "WIREPROOF_PEERS",
-              "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS",
-              "SLURM_STEP_NUM_TASKS"}) {
+        for (const char* variable : {"PMIX_NAMESPACE",
+                                     "PMIX_RANK",
+                                     "PMI_FD",
+                                     "PMI_RANK",
+                                     "PMI_SIZE",
+                                     "WIREPROOF_RENDEZVOUS",
+                                     "WIREPROOF_TOKEN",
+                                     "WIREPROOF_RANK",
+                                     "WIREPROOF_SIZE",
+                                     "WIREPROOF_JOB",
+                                     "WIREPROOF_PEERS",
+                                     "WIREPROOF_LAUNCHER",
+                                     "RANK",
+                                     "WORLD_SIZE",
+                                     "MASTER_ADDR",
+                                     "MASTER_PORT",
+                                     "OMPI_COMM_WORLD_RANK",
+                                     "OMPI_COMM_WORLD_SIZE",
+                                     "SLURM_PROCID",
+                                     "SLURM_NTASKS",
+                                     "SLURM_STEP_NUM_TASKS"}) {
             ::unsetenv(variable);
         }
     }
@@ -57,8 +75,10 @@ TEST_F(FindJob, WithoutALauncherOneLineNamesAllWays) {
     const std::string text = error();
     EXPECT_EQ(text.find('\n'), text.npos);
     for (const char* part :
-         {"no job joined: PMIx: ", "PMI2: PMI_FD is not set",
+         {"no job joined: torchrun: WIREPROOF_LAUNCHER is not set",
+          "PMIx: ", "PMI2: PMI_FD is not set", "PMI-1: PMI_FD is not set",
           "wireproof launch: WIREPROOF_RENDEZVOUS is not set",
+          "WIREPROOF_RANK: WIREPROOF_RENDEZVOUS is not set",
           "Slurm or Open MPI: neither OMPI_COMM_WORLD_SIZE nor SLURM_STEP_NUM_TASKS is set",
           "WIREPROOF_PEERS: WIREPROOF_PEERS is not set"}) {
         EXPECT_NE(text.find(part), text.npos) << part << " in " << text;
@@ -85,6 +105,7 @@ TEST_F(FindJob, ALauncherWithABadVariableEndsTheSearch) {
     set("WIREPROOF_RENDEZVOUS", "127.0.0.1:7000");
     set("WIREPROOF_RANK", "0");
     set("WIREPROOF_PEERS", "127.0.0.1:7000");
+    set("WIREPROOF_JOB", "00000000000000ff");
     EXPECT_EQ(last_error(), "wireproof launch: WIREPROOF_TOKEN is not set");
     set("WIREPROOF_TOKEN", "secret");
     set("WIREPROOF_SIZE", "1");
@@ -94,6 +115,97 @@ TEST_F(FindJob, ALauncherWithABadVariableEndsTheSearch) {
         EXPECT_EQ(last_error(),
                   "wireproof launch: WIREPROOF_JOB is no number of 16 hexadecimal digits");
     }
+}
+
+TEST_F(FindJob, RanksOfAnyLauncherMeetAtRank0) {
+    for (const bool torchrun : {true, false}) {
+        const char* const rank = torchrun ? "RANK" : "WIREPROOF_RANK";
+        set("WIREPROOF_TOKEN", "secret");
+        set(torchrun ? "WORLD_SIZE" : "WIREPROOF_SIZE", "2");
+        const std::string address = free_address();
+        if (torchrun) {
+            set("WIREPROOF_LAUNCHER", "torchrun");
+            set("MASTER_ADDR", "localhost");
+            const std::string port = address.substr(address.rfind(':') + 1);
+            set("MASTER_PORT", std::to_string(std::stoi(port) - 1));
+        } else {
+            ::unsetenv("WIREPROOF_LAUNCHER");
+            set("WIREPROOF_RENDEZVOUS", address);
+        }
+        const auto entries = [] {
+            const auto board = find_job(patience);
+            EXPECT_TRUE(board) << board.error().message;
+            if (!board) return std::vector<std::string>();
+            const JobPlace& place = (*board)->place();
+            EXPECT_EQ(place.size, 2U);
+            const std::string entry =
+                place.launcher + " " + std::to_string(place.rank) + " " + job_text(place.job);
+            return (*board)->exchange(entry, patience).value_or(std::vector<std::string>());
+        };
+        const pid_t other = ::fork();
+        if (other == 0) {
+            set(rank, "1");
+            ::_exit(entries().size() == 2 ? 0 : 1);
+        }
+        set(rank, "0");
+        const auto all = entries();
+        int status = 0;
+        ASSERT_EQ(::waitpid(other, &status, 0), other);
+        EXPECT_EQ(status, 0);
+        ASSERT_EQ(all.size(), 2U);
+        const std::string job = all[0].substr(all[0].rfind(' '));
+        const std::string launcher = torchrun ? "torchrun" : "WIREPROOF_RANK";
+        EXPECT_EQ(all[0], launcher + " 0" + job);
+        EXPECT_EQ(all[1], launcher + " 1" + job);
+    }
+}
+
+TEST_F(FindJob, RanksOfAnyLauncherNeedASecret) {
+    const std::string none =
+        "WIREPROOF_TOKEN is not set: without a secret of the job, whoever reaches rank 0 could be "
+        "a rank";
+    set("WIREPROOF_RENDEZVOUS", "127.0.0.1:7000");
+    set("WIREPROOF_RANK", "0");
+    const std::string way = "WIREPROOF_RANK: ";
+    EXPECT_EQ(last_error(), way + "WIREPROOF_SIZE is not set");
+    set("WIREPROOF_SIZE", "2");
+    EXPECT_EQ(last_error(), way + none);
+    set("WIREPROOF_TOKEN", "two words");
+    EXPECT_EQ(last_error(), way + "WIREPROOF_TOKEN is no word of 1 to 128 characters");
+    set("WIREPROOF_RENDEZVOUS", "host:7000");
+    EXPECT_EQ(last_error(), way +
+                                "WIREPROOF_RENDEZVOUS is no numeric address with a port, as "
+                                "10.0.0.7:7000");
+}
+
+TEST_F(FindJob, TheVariablesOfTorchrunCountOnlyIfAskedFor) {
+    set("RANK", "0");
+    set("WORLD_SIZE", "1");
+    set("MASTER_ADDR", "127.0.0.1");
+    set("MASTER_PORT", "7000");
+    set("WIREPROOF_TOKEN", "secret");
+    EXPECT_NE(error().find("torchrun: WIREPROOF_LAUNCHER is not set; "), std::string::npos);
+    const auto error_with = [](const char* variable, const char* value) {
+        const std::string before = std::getenv(variable) != nullptr ? std::getenv(variable) : "";
+        if (value != nullptr) {
+            set(variable, value);
+        } else {
+            ::unsetenv(variable);
+        }
+        const std::string said = error();
+        set(variable, before);
+        return said.substr(said.find(": ") + 2);
+    };
+    EXPECT_EQ(error_with("WIREPROOF_LAUNCHER", "flux"),
+              "torchrun: WIREPROOF_LAUNCHER is flux, and only torchrun needs it");
+    set("WIREPROOF_LAUNCHER", "torchrun");
+    EXPECT_EQ(error_with("RANK", nullptr), "torchrun: RANK is not set");
+    EXPECT_EQ(error_with("WORLD_SIZE", "0"), "torchrun: WORLD_SIZE is no number from 1 to 65536");
+    EXPECT_EQ(error_with("MASTER_ADDR", nullptr), "torchrun: MASTER_ADDR is not set");
+    EXPECT_EQ(error_with("MASTER_PORT", "65535"),
+              "torchrun: MASTER_PORT is no number from 1 to 65534");
+    EXPECT_EQ(error_with("WIREPROOF_TOKEN", nullptr).find("torchrun: WIREPROOF_TOKEN is not set: "),
+              0U);
 }
 
 TEST_F(FindJob, AScheduledTaskMeetsTheOthersAtRank0) {

@@ -15,9 +15,12 @@ struct Way {
 };
 
 constexpr std::array ways{
+    Way{"torchrun", try_torchrun},
     Way{"PMIx", try_pmix},
     Way{"PMI2", try_pmi2},
+    Way{"PMI-1", try_pmi1},
     Way{"wireproof launch", try_launch},
+    Way{"WIREPROOF_RANK", try_ranks},
     Way{"Slurm or Open MPI", try_scheduler},
     Way{"WIREPROOF_PEERS", try_peers},
 };

@@ -22,7 +22,8 @@ struct JobPlace {
     std::size_t size = 1;
     /// The same at all ranks. No two jobs that run at a time on one host have the same.
     std::uint64_t job = 0;
-    /// "PMIx", "PMI2", "wireproof launch", "Slurm", "Open MPI" or "WIREPROOF_PEERS".
+    /// "torchrun", "PMIx", "PMI2", "PMI-1", "wireproof launch", "WIREPROOF_RANK", "Slurm",
+    /// "Open MPI" or "WIREPROOF_PEERS".
     std::string launcher;
 };
 
@@ -61,13 +62,18 @@ protected:
 /// Finds the job that this process belongs to. It tries these ways in this order. The first one
 /// whose environment variables are set decides; if it then fails, that is the error.
 ///
-/// 1. PMIx: PMIX_NAMESPACE and PMIX_RANK (mpirun, srun --mpi=pmix).
-/// 2. PMI2: PMI_FD (srun --mpi=pmi2).
-/// 3. `wireproof launch`: WIREPROOF_RENDEZVOUS, WIREPROOF_TOKEN, WIREPROOF_RANK, WIREPROOF_SIZE and
+/// 1. torchrun, only if WIREPROOF_LAUNCHER is "torchrun": RANK, WORLD_SIZE, MASTER_ADDR,
+///    MASTER_PORT and WIREPROOF_TOKEN. Programs without a launcher have such variables, too.
+/// 2. PMIx: PMIX_NAMESPACE and PMIX_RANK (mpirun, srun --mpi=pmix).
+/// 3. PMI2: PMI_FD (srun --mpi=pmi2).
+/// 4. PMI-1: PMI_FD, PMI_RANK and PMI_SIZE (mpiexec.hydra, flux run).
+/// 5. `wireproof launch`: WIREPROOF_RENDEZVOUS, WIREPROOF_TOKEN, WIREPROOF_RANK, WIREPROOF_SIZE and
 ///    WIREPROOF_JOB.
-/// 4. Slurm or Open MPI without a library that fits: their ranks and sizes, and in
-///    WIREPROOF_RENDEZVOUS an address of rank 0 with a free TCP port ("10.0.0.7:7000").
-/// 5. WIREPROOF_PEERS ("10.0.0.7:7000,10.0.0.8:7000", by rank) and WIREPROOF_RANK.
+/// 6. Any other launcher: the same without WIREPROOF_JOB. WIREPROOF_RENDEZVOUS is an address of
+///    rank 0 with a free TCP port ("10.0.0.7:7000").
+/// 7. Slurm or Open MPI without a library that fits: their ranks and sizes, and
+///    WIREPROOF_RENDEZVOUS as above.
+/// 8. WIREPROOF_PEERS ("10.0.0.7:7000,10.0.0.8:7000", by rank) and WIREPROOF_RANK.
 ///
 /// A way whose library is not installed, or was not there when Wireproof was built, is passed over.
 /// If no way is left, the error names each way and what it lacks, in one line. It may wait for the

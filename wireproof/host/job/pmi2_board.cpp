@@ -6,7 +6,7 @@
 #include <array>
 #include <cerrno>
 
-#include "wireproof/host/job/pmi2_parts.hpp"
+#include "wireproof/host/job/pmi_board.hpp"
 #include "wireproof/host/job/shared_library.hpp"
 #include "wireproof/host/job/ways.hpp"
 #include "wireproof/host/rendezvous/deadline.hpp"
@@ -67,10 +67,10 @@ private:
     int socket_;
 };
 
-class Pmi2Board final : public JobBoard {
+class Pmi2Board final : public PmiBoard {
 public:
     Pmi2Board(JobPlace place, const Pmi2& pmi2, int socket, std::string name)
-        : JobBoard(std::move(place)), pmi2_(pmi2), socket_(socket), name_(std::move(name)) {}
+        : PmiBoard(std::move(place)), pmi2_(pmi2), socket_(socket), name_(std::move(name)) {}
     ~Pmi2Board() override {
         const ReceiveLimit limit(socket_, Deadline(std::chrono::seconds(5)));
         pmi2_.finalize();
@@ -78,64 +78,34 @@ public:
     Pmi2Board(const Pmi2Board&) = delete;
     Pmi2Board& operator=(const Pmi2Board&) = delete;
 
-    using JobBoard::agree_on_job;
-    Expected<std::vector<std::string>> exchange(std::string_view entry,
-                                                std::chrono::milliseconds patience) override {
-        if (entry.size() > entry_max) return unexpected("the entry has more than 65536 bytes");
-        const Deadline deadline(patience);
-        const std::size_t number = exchange_++;
-        std::size_t index = 0;
-        for (const std::string& part : pmi2_parts(entry)) {
-            const ReceiveLimit limit(socket_, deadline);
-            const std::string key = key_of(number, place_.rank, index++);
-            const int code = pmi2_.put(key.c_str(), part.c_str());
-            if (code != done) return failed("PMI2_KVS_Put", code);
-        }
-        {
-            const ReceiveLimit limit(socket_, deadline);
-            const int code = pmi2_.fence();
-            if (code != done && deadline.past()) return unexpected("not all ranks came");
-            if (code != done) return failed("PMI2_KVS_Fence", code);
-        }
-        std::vector<std::string> entries;
-        for (std::size_t rank = 0; rank < place_.size; ++rank) {
-            auto got = entry_of(number, rank, deadline);
-            if (!got)
-                return unexpected("rank " + std::to_string(rank) + ": " + got.error().message);
-            entries.push_back(std::move(*got));
-        }
-        return entries;
-    }
-
 private:
-    static std::string key_of(std::size_t exchange, std::size_t rank, std::size_t part) {
-        return "wireproof-" + std::to_string(exchange) + "-" + std::to_string(rank) + "-" +
-               std::to_string(part);
+    Expected<void> put(const std::string& key, const std::string& value,
+                       const Deadline& deadline) override {
+        const ReceiveLimit limit(socket_, deadline);
+        const int code = pmi2_.put(key.c_str(), value.c_str());
+        if (code != done) return failed("PMI2_KVS_Put", code);
+        return {};
     }
-
-    Expected<std::string> entry_of(std::size_t exchange, std::size_t rank,
-                                   const Deadline& deadline) const {
-        Pmi2Entry entry;
-        for (std::size_t part = 0; !entry.complete(); ++part) {
-            const ReceiveLimit limit(socket_, deadline);
-            std::array<char, value_max> value{};
-            int length = 0;
-            const std::string key = key_of(exchange, rank, part);
-            const int code =
-                pmi2_.get(name_.c_str(), -1, key.c_str(), value.data(), int{value.size()}, &length);
-            if (code != done) return failed("PMI2_KVS_Get of " + key, code);
-            const auto end = std::find(value.begin(), value.end(), '\0');
-            const auto size = static_cast<std::size_t>(end - value.begin());
-            const auto added = entry.add({value.data(), size});
-            if (!added) return tl::unexpected(added.error());
-        }
-        return entry.take();
+    Expected<void> fence(const Deadline& deadline) override {
+        const ReceiveLimit limit(socket_, deadline);
+        const int code = pmi2_.fence();
+        if (code != done && deadline.past()) return unexpected("not all ranks came");
+        if (code != done) return failed("PMI2_KVS_Fence", code);
+        return {};
+    }
+    Expected<std::string> get(const std::string& key, const Deadline& deadline) override {
+        const ReceiveLimit limit(socket_, deadline);
+        std::array<char, value_max> value{};
+        int length = 0;
+        const int code =
+            pmi2_.get(name_.c_str(), -1, key.c_str(), value.data(), int{value.size()}, &length);
+        if (code != done) return failed("PMI2_KVS_Get of " + key, code);
+        return std::string(value.begin(), std::find(value.begin(), value.end(), '\0'));
     }
 
     Pmi2 pmi2_;
     int socket_;
     std::string name_;  // of the job, for PMI2
-    std::size_t exchange_ = 0;
 };
 
 Expected<WayResult> join(const Pmi2& pmi2, int socket, std::chrono::milliseconds patience) {
@@ -167,6 +137,10 @@ Expected<WayResult> join(const Pmi2& pmi2, int socket, std::chrono::milliseconds
 
 Expected<WayResult> try_pmi2(std::chrono::milliseconds patience) {
     if (!is_set("PMI_FD")) return WayResult::lacking(not_set("PMI_FD"));
+    // Launchers that speak PMI-1 set these two. Those of Slurm speak both, and PMI2 better.
+    if (is_set("PMI_RANK") && is_set("PMI_SIZE") && !is_set("SLURM_STEP_NUM_TASKS")) {
+        return WayResult::lacking("SLURM_STEP_NUM_TASKS is not set");
+    }
     const auto socket = number_in("PMI_FD", 0, INT32_MAX);
     if (!socket) return tl::unexpected(socket.error());
     const auto pmi2 = Pmi2::open();

@@ -22,7 +22,10 @@ struct WayResult {
 
 Expected<WayResult> try_pmix(std::chrono::milliseconds patience);
 Expected<WayResult> try_pmi2(std::chrono::milliseconds patience);
+Expected<WayResult> try_pmi1(std::chrono::milliseconds patience);
 Expected<WayResult> try_launch(std::chrono::milliseconds patience);
+Expected<WayResult> try_ranks(std::chrono::milliseconds patience);
+Expected<WayResult> try_torchrun(std::chrono::milliseconds patience);
 Expected<WayResult> try_scheduler(std::chrono::milliseconds patience);
 Expected<WayResult> try_peers(std::chrono::milliseconds patience);
 

@@ -59,6 +59,14 @@ bool is_link_local(const Address& address) {
     return address.family == Address::Family::ipv6 && host[0] == 0xFE && (host[1] & 0xC0) == 0x80;
 }
 
+// Of an IPv4 address in IPv6 form.
+constexpr std::array<std::uint8_t, 12> mapped_prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+
+bool is_mapped(const Address& address) {
+    return address.family == Address::Family::ipv6 &&
+           std::equal(mapped_prefix.begin(), mapped_prefix.end(), address.host.begin());
+}
+
 Expected<void> read_ipv6(std::string_view text, Address& address) {
     address.family = Address::Family::ipv6;
     const std::size_t percent = std::min(text.find('%'), text.size());
@@ -106,13 +114,13 @@ std::string_view Address::why_no_peer() const {
     };
     const bool v4 = family == Family::ipv4;
     if (family == Family::none) return "is no address";
-    if (all_are(0, 0, v4 ? 4 : 16)) return "means every address of a host, and names no peer";
+    if (is_any()) return "means every address of a host, and names no peer";
     if (v4 && all_are(0xFF, 0, 4)) return "is a broadcast address, and no peer's";
     if (v4 ? host[0] >= 224 && host[0] < 240 : host[0] == 0xFF) {
         return "is a multicast address, and no peer's";
     }
     if (v4 && (host[0] == 0 || host[0] >= 240)) return "is a reserved address, and no peer's";
-    if (!v4 && all_are(0, 0, 10) && all_are(0xFF, 10, 2)) {
+    if (is_mapped(*this)) {
         return "is an IPv4 address in IPv6 form: write it as IPv4";
     }
     if (port == 0) return "has port 0, and a peer has another";
@@ -120,11 +128,17 @@ std::string_view Address::why_no_peer() const {
 }
 
 bool Address::is_loopback() const {
-    if (family == Family::ipv4) return host[0] == 127;
-    if (family == Family::none) return false;
+    const Address own = in_own_form();
+    if (own.family == Family::ipv4) return own.host[0] == 127;
     constexpr std::array<std::uint8_t, 16> one = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-    constexpr std::array<std::uint8_t, 12> ipv4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
-    return host == one || (host[12] == 127 && std::equal(ipv4.begin(), ipv4.end(), host.begin()));
+    return own.host == one;
+}
+
+Address Address::in_own_form() const {
+    if (!is_mapped(*this)) return *this;
+    Address own{.family = Family::ipv4, .port = port};
+    std::copy(host.begin() + mapped_prefix.size(), host.end(), own.host.begin());
+    return own;
 }
 
 std::string Address::host_text() const {

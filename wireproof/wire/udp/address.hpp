@@ -25,8 +25,12 @@ struct Address {
     static Expected<Address> parse(std::string_view text);
 
     bool is_set() const { return family != Family::none; }
+    /// Whether this is 0.0.0.0 or [::], which stand for each address of a host.
+    bool is_any() const { return is_set() && host == Address{}.host; }
     /// Whether this is a loopback address: 127.0.0.0/8, also in IPv6 form, or ::1.
     bool is_loopback() const;
+    /// An IPv4 address in IPv6 form, as sockets at [::] show it, in its own form. Others stay.
+    Address in_own_form() const;
 
     /// Why this cannot be the address of a peer, as the end of a sentence that begins with the
     /// address. Empty if it can. A peer has one host and one port, and is reached over IPv4 or over

@@ -72,6 +72,26 @@ TEST(Address, KnowsWhatNeverLeavesTheHost) {
     EXPECT_FALSE(Address().is_loopback());
 }
 
+TEST(Address, KnowsWhichStandsForEachAddressOfAHost) {
+    for (const char* text : {"0.0.0.0:7", "[::]:0"}) {
+        EXPECT_TRUE(Address::parse(text)->is_any()) << text;
+    }
+    for (const char* text : {"0.0.0.1:0", "[::1]:0", "[::ffff:0.0.0.0]:0"}) {
+        EXPECT_FALSE(Address::parse(text)->is_any()) << text;
+    }
+    EXPECT_FALSE(Address().is_any());
+}
+
+TEST(Address, OfIpv4InIpv6FormHasItsOwnForm) {
+    const auto own = [](const char* text) {
+        return Address::parse(text)->in_own_form().to_string();
+    };
+    EXPECT_EQ(own("[::ffff:192.0.2.1]:7"), "192.0.2.1:7");
+    for (const char* text : {"192.0.2.1:7", "[::1]:7", "[::fffe:c000:201]:7", "[fe80::1%1]:7"}) {
+        EXPECT_EQ(own(text), text);
+    }
+}
+
 TEST(Address, SaysWhatIsWrong) {
     EXPECT_EQ(error_of("127.0.0.1"),
               "bad address \"127.0.0.1\": an address without port; add one, as in :7000");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "wireproof/wire/udp/ecn_test_kit.hpp"
+#include "wireproof/wire/udp/ipv6_test_kit.hpp"
 #include "wireproof/wire/udp/super_packet_test_kit.hpp"
 
 namespace wireproof::test {
@@ -13,8 +14,9 @@ namespace {
 TEST(UdpEcn, FramesLeaveAsEctAndTheDscpStays) {
     for (const char* const local : {"127.0.0.1:0", "[::1]:0", "[::]:0"}) {
         const bool ipv6 = local[0] == '[';
+        if (ipv6 && !host_has_ipv6()) GTEST_SKIP() << no_ipv6;
         auto socket = UdpSocket::open({.local = *Address::parse(local)});
-        if (!socket && ipv6) GTEST_SKIP() << "no IPv6: " << socket.error().message;
+        ASSERT_TRUE(socket) << socket.error().message;
         set_field(socket->handle(), dscp);
         if (ipv6) set_field(socket->handle(), dscp, true);
         ASSERT_TRUE(socket->use(Ecn::read));
@@ -94,16 +96,17 @@ TEST(UdpEcn, ALongConversationHidesNoMark) {
 }
 
 TEST(UdpEcn, BothFamiliesHaveMarks) {
+    if (!host_has_ipv6()) GTEST_SKIP() << no_ipv6;
     auto both =
         UdpWire::open({.local = *Address::parse("[::]:0"), .peers = {Address{}}, .ecn = Ecn::on});
-    if (!both) GTEST_SKIP() << "no IPv6: " << both.error().message;
+    ASSERT_TRUE(both) << both.error().message;
     const std::uint16_t port = both->local_address().port;
     for (const bool ipv6 : {true, false}) {
         const std::string host = ipv6 ? "[::1]" : "127.0.0.1";
         auto sender = UdpWire::open({.local = *Address::parse(host + ":0"),
                                      .peers = {*Address::parse(host + ":" + std::to_string(port))},
                                      .ecn = Ecn::on});
-        if (!sender) GTEST_SKIP() << "no IPv6: " << sender.error().message;
+        ASSERT_TRUE(sender) << sender.error().message;
         ASSERT_EQ(field_of(sender->wait_handle(), ipv6), ecn_ect0);
         send(*sender, first, {{1, 5}});
         EXPECT_EQ(marks(*both), ".");

@@ -7,9 +7,11 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <string>
 
+#include "wireproof/base/check.hpp"
 #include "wireproof/wire/udp/peers_test_kit.hpp"
 
 namespace wireproof::test {
@@ -32,9 +34,14 @@ class Namespace {
 public:
     /// Makes a namespace and moves the calling thread into it.
     Namespace() {
-        if (::unshare(CLONE_NEWNET) == 0) {
-            handle_ = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+        if (::unshare(CLONE_NEWNET) != 0) {
+            // Not permitted, not built in, or no more of them. Nothing else means that there are
+            // none here.
+            WIREPROOF_CHECK(errno == EPERM || errno == EINVAL || errno == ENOSPC);
+            return;
         }
+        handle_ = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+        WIREPROOF_CHECK(handle_ >= 0);
     }
     ~Namespace() {
         if (handle_ >= 0) ::close(handle_);

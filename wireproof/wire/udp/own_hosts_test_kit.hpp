@@ -21,7 +21,7 @@ namespace wireproof::test {
 class OwnNetwork {
 public:
     static constexpr unsigned first_x = 128;  // tests name addresses below in full
-    static constexpr unsigned count = 64 * 256;
+    static constexpr unsigned count = 32 * 256;
 
     OwnNetwork() : handle_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         WIREPROOF_CHECK(handle_ >= 0);
@@ -36,6 +36,7 @@ public:
     OwnNetwork& operator=(const OwnNetwork&) = delete;
     ~OwnNetwork() { ::close(handle_); }
 
+    unsigned number() const { return number_; }
     Address host(std::uint8_t last) const {
         Address address{.family = Address::Family::ipv4};
         address.host = {127, static_cast<std::uint8_t>(first_x + number_ / 256),

@@ -71,7 +71,9 @@ std::optional<ReceiveBatch::Frame> ReceiveBatch::next_here(UdpCounters& counters
         more_ = at_ < rest_.size();
         const std::size_t place = place_++;
         if (size <= frame_max_)
-            return Frame{bytes, &from_, std::exchange(begins_, false), place, marked_};
+            return Frame{
+                bytes, &from_, to_.is_set() ? &to_ : nullptr, std::exchange(begins_, false),
+                place, marked_};
         ++counters.too_long;
     }
     return std::nullopt;
@@ -227,6 +229,7 @@ void ReceiveBatch::reset(std::size_t i) {
 void ReceiveBatch::read_control(msghdr& header, UdpCounters& counters) {
     segment_ = 0;
     marked_ = false;
+    to_ = {};
     for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr;
          part = CMSG_NXTHDR(&header, part)) {
         if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SO_RXQ_OVFL) {
@@ -244,6 +247,17 @@ void ReceiveBatch::read_control(msghdr& header, UdpCounters& counters) {
             int field = 0;
             std::memcpy(&field, CMSG_DATA(part), sizeof field);
             marked_ = is_marked(field);
+        } else if (part->cmsg_level == IPPROTO_IP && part->cmsg_type == IP_PKTINFO) {
+            in_pktinfo arrived{};
+            std::memcpy(&arrived, CMSG_DATA(part), sizeof arrived);
+            to_.family = Address::Family::ipv4;
+            std::memcpy(to_.host.data(), &arrived.ipi_spec_dst, sizeof arrived.ipi_spec_dst);
+        } else if (part->cmsg_level == IPPROTO_IPV6 && part->cmsg_type == IPV6_PKTINFO) {
+            in6_pktinfo arrived{};
+            std::memcpy(&arrived, CMSG_DATA(part), sizeof arrived);
+            to_.family = Address::Family::ipv6;
+            std::memcpy(to_.host.data(), &arrived.ipi6_addr, sizeof arrived.ipi6_addr);
+            if (IN6_IS_ADDR_LINKLOCAL(&arrived.ipi6_addr)) to_.scope = arrived.ipi6_ifindex;
         }
     }
 }

@@ -31,9 +31,10 @@ public:
     struct Frame {
         ConstBytes bytes;
         const Address* from = nullptr;  // valid as long as the bytes
-        bool begins = false;            // the first frame of its datagram that is returned
-        std::size_t place = 0;          // its index in the datagram
-        bool marked = false;            // a router marked its datagram (ECN)
+        const Address* to = nullptr;  // of this host, as long; null: the kernel does not report it
+        bool begins = false;          // the first frame of its datagram that is returned
+        std::size_t place = 0;        // its index in the datagram
+        bool marked = false;          // a router marked its datagram (ECN)
     };
 
     struct Config {
@@ -58,6 +59,7 @@ public:
     /// The socket is connected to this peer. Unset: it is not connected.
     void hear_only(const Address& peer) {
         only_ = peer;
+        to_ = {};
         lone_ = 0;  // and waiting datagrams may be from another peer
     }
 
@@ -76,8 +78,9 @@ public:
     bool has_frame() const { return more_ || next_ < filled_; }
 
 private:
-    static constexpr std::size_t control_size =
-        CMSG_SPACE(sizeof(std::uint32_t)) + 2 * CMSG_SPACE(sizeof(int));
+    static constexpr std::size_t control_size = CMSG_SPACE(sizeof(std::uint32_t)) +
+                                                2 * CMSG_SPACE(sizeof(int)) +
+                                                CMSG_SPACE(sizeof(in6_pktinfo));
 
     // The kernel gets pointers into the slots, so they never move.
     struct Slot {
@@ -127,6 +130,7 @@ private:
     std::size_t place_ = 0;
     bool marked_ = false;
     Address from_;
+    Address to_;  // unset: not reported
     std::vector<std::byte> buffers_;
     std::vector<Slot> slots_;
     std::vector<mmsghdr> messages_;

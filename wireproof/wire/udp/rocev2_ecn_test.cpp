@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "wireproof/wire/udp/ecn_test_kit.hpp"
+#include "wireproof/wire/udp/ipv6_test_kit.hpp"
 #include "wireproof/wire/udp/rocev2_test_kit.hpp"
 
 namespace wireproof::test {
@@ -68,21 +69,19 @@ TEST(Rocev2Ecn, MarksAreReadFromHeadersThatAreShown) {
 }
 
 TEST(Rocev2Ecn, Ipv6HasMarksToo) {
-    const Address one = *Address::parse("[::1]:4791");
-    Address other = one;
-    other.port = 47'911;  // the loopback network has one address
-    auto a = Rocev2Wire::open({.local = other, .peers = {one}});
-    if (!a) GTEST_SKIP() << "no IPv6: " << a.error().message;
-    auto b = Rocev2Wire::open({.local = one, .peers = {other}, .ecn = Ecn::on});
-    if (!b) GTEST_SKIP() << "no IPv6: " << b.error().message;
+    if (!host_has_ipv6()) GTEST_SKIP() << no_ipv6;
+    const Address one = own_ipv6(0);
+    const Address other = own_ipv6(1);
+    Rocev2Wire a = open_rocev2({.local = other, .peers = {one}});
+    Rocev2Wire b = open_rocev2({.local = one, .peers = {other}, .ecn = Ecn::on});
     const Packet packet = packet_of(64);
     for (const int field : {dscp | ecn_marked, dscp | ecn_ect0}) {
-        set_field(a->wait_handle(), field, true);
-        commit(*a, first, packet);
-        a->flush(now);
+        set_field(a.wait_handle(), field, true);
+        commit(a, first, packet);
+        a.flush(now);
     }
-    EXPECT_EQ(marks(*b), "!.");
-    EXPECT_EQ(b->counters().icrc_wrong, 0U);
+    EXPECT_EQ(marks(b), "!.");
+    EXPECT_EQ(b.counters().icrc_wrong, 0U);
 }
 
 }  // namespace

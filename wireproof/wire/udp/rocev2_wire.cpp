@@ -131,7 +131,7 @@ void Rocev2Lane::add_icrc() {
 }
 
 void Rocev2Lane::hand_on() {
-    batch_->commit(peer_, to_, false);
+    batch_->commit(peer_, route_);
     if (claimed_->resent()) batch_->end_super_packet();
     claimed_ = nullptr;
 }
@@ -237,7 +237,7 @@ Expected<void> Rocev2Wire::set_peer(PeerId peer, const Address& address) {
     Rocev2Lane& lane = lanes_[number];
     numbers_.emplace(host_of(address), number);
     lane.address_ = with_port(address);
-    lane.to_ = to_socket_address(lane.address_);
+    lane.route_.to = to_socket_address(lane.address_);
     lane.is_new_ = true;
     return {};
 }

@@ -91,7 +91,7 @@ private:
     Address local_;
     std::size_t peer_;
     Address address_;
-    SocketAddress to_{};
+    Route route_{};
     IdentificationWindow identifications_;
     bool is_new_ = false;
     bool is_stranger_ = false;

@@ -70,8 +70,8 @@ public:
     void forget_refusal(std::size_t peer) {
         if (is_refused(peer)) refused_[peer] = false;
     }
-    /// `to` must stay valid until the flush. `connected`: the socket is connected to it.
-    void commit(std::size_t peer, const SocketAddress& to, bool connected);
+    /// `route` must stay valid until the flush.
+    void commit(std::size_t peer, const Route& route);
 
     /// Copies the payload of the claimed frame into the batch, so that the frame is one piece.
     void copy_payload();
@@ -83,18 +83,19 @@ public:
 
     /// The same for many frames of one size. Empty if frames of that size are not copied.
     FrameRun claim_run(std::size_t size, std::size_t most);
-    void commit_run(const FrameRun& run, std::size_t peer, const SocketAddress& to, bool connected);
+    void commit_run(const FrameRun& run, std::size_t peer, const Route& route);
 
     /// Counts the frames that the kernel refuses, and notes the error for the peer.
     void flush(int handle, UdpCounters& counters, KernelErrors& errors);
 
 private:
-    static constexpr std::size_t control_size = CMSG_SPACE(sizeof(std::uint16_t));
+    static constexpr std::size_t control_size =
+        CMSG_SPACE(sizeof(std::uint16_t)) + CMSG_SPACE(sizeof(in6_pktinfo));
 
     /// One datagram for the kernel: a frame, or frames of one length; the last may be shorter.
     struct Packet {
         std::size_t peer = 0;
-        const SocketAddress* to = nullptr;  // null: the socket is connected to it
+        const Route* route = nullptr;
         std::size_t frames = 0;
         std::size_t resent = 0;
         std::size_t size = 0;   // of a frame
@@ -110,7 +111,7 @@ private:
     std::size_t room_left() const;
 
     bool joins_last(std::size_t size, std::size_t peer) const;
-    Packet& packet_for(std::size_t size, std::size_t peer, const SocketAddress* to);
+    Packet& packet_for(std::size_t size, std::size_t peer, const Route& route);
     std::size_t fitting(const Packet& packet, std::size_t size) const;
     void add_piece(Packet& packet, ConstBytes bytes);
     void take_apart(std::size_t from);

@@ -2,11 +2,14 @@
 // refuses anything else, the socket is slower but works.
 #include "wireproof/wire/udp/socket.hpp"
 
+#include <linux/errqueue.h>
 #include <netinet/udp.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 
 #include "wireproof/base/check.hpp"
@@ -74,7 +77,7 @@ void set_options(int handle, const UdpSocket::Config& config) {
     } else {
         set_option(handle, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_WANT);
         // A socket at [::] also receives IPv4; such a peer has an address of ::ffff:0:0/96.
-        const bool any = config.local.host == Address{}.host;
+        const bool any = config.local.is_any();
         set_option(handle, IPPROTO_IPV6, IPV6_V6ONLY, any ? 0 : 1);
         if (any) set_option(handle, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_WANT);
     }
@@ -158,6 +161,44 @@ bool UdpSocket::use(Ecn ecn) {
     const bool ipv6 = family_of(handle_) == AF_INET6;
     if (!read_ecn(handle_, ipv6)) return false;
     return ecn == Ecn::read || send_ect(handle_, ipv6);
+}
+
+// A socket at [::] reports the destination of IPv4 datagrams in the form of IPv6.
+void UdpSocket::report_destinations(bool reported) {
+    const int value = reported ? 1 : 0;
+    if (family_of(handle_) == AF_INET6) {
+        set_option(handle_, IPPROTO_IPV6, IPV6_RECVPKTINFO, value);
+    } else {
+        set_option(handle_, IPPROTO_IP, IP_PKTINFO, value);
+    }
+}
+
+// A socket of IPv6 also sends IPv4 if it is bound to [::], and each family has an option.
+void UdpSocket::keep_reports() {
+    if (family_of(handle_) == AF_INET6) set_option(handle_, IPPROTO_IPV6, IPV6_RECVERR, 1);
+    set_option(handle_, IPPROTO_IP, IP_RECVERR, 1);
+}
+
+std::optional<UdpSocket::Report> UdpSocket::take_report() {
+    SocketAddress to{};
+    alignas(cmsghdr) std::array<std::byte, 512> control{};
+    msghdr header{};
+    header.msg_name = &to;
+    header.msg_namelen = sizeof to;
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    if (::recvmsg(handle_, &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return std::nullopt;
+    Report report{from_socket_address(to)};
+    for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr;
+         part = CMSG_NXTHDR(&header, part)) {
+        const bool v4 = part->cmsg_level == IPPROTO_IP && part->cmsg_type == IP_RECVERR;
+        const bool v6 = part->cmsg_level == IPPROTO_IPV6 && part->cmsg_type == IPV6_RECVERR;
+        if (!v4 && !v6) continue;
+        sock_extended_err error{};
+        std::memcpy(&error, CMSG_DATA(part), sizeof error);
+        report.error = static_cast<int>(error.ee_errno);
+    }
+    return report;
 }
 
 bool UdpSocket::connect(const Address& peer) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "wireproof/wire/udp/address.hpp"
@@ -22,6 +23,13 @@ union SocketAddress {
 SocketAddress to_socket_address(const Address& address);
 Address from_socket_address(const SocketAddress& address);
 socklen_t length_of(const SocketAddress& address);
+
+/// Where frames to a peer go, and from where.
+struct Route {
+    SocketAddress to{};
+    Address from{};          // of this host; its port does not count. Unset: the kernel chooses
+    bool connected = false;  // the socket is connected to `to`, and has its own address
+};
 
 /// Whether the kernel accepted the option.
 bool set_option(int handle, int level, int name, int value);
@@ -80,6 +88,19 @@ public:
     /// is. Returns whether marks of received datagrams are to be read: the kernel reports them, and
     /// datagrams leave as `ecn` says.
     bool use(Ecn ecn);
+    /// Tells the kernel whether to report with each received datagram at which address of this host
+    /// it arrived.
+    void report_destinations(bool reported);
+    /// An error that another host, or this one, reported for a datagram (ICMP).
+    struct Report {
+        Address to;     // where the datagram went
+        int error = 0;  // an errno
+    };
+    /// Tells the kernel to keep such reports. Without a connected peer it drops them. The kernel
+    /// then also returns the error of a report from the next call that sends or receives.
+    void keep_reports();
+    /// Takes the next one. The socket has an error for poll() until all are taken.
+    std::optional<Report> take_report();
     /// Sends frames only to this address, and receives only from it. False: not possible.
     bool connect(const Address& peer);
     /// Ends that. False: another socket took the port meanwhile.

@@ -3,12 +3,15 @@
 #include "wireproof/wire/udp/udp_wire.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 
 namespace wireproof {
 namespace {
 
 constexpr std::size_t segments_limit = 64;  // of older kernels, for one super-packet
+// A single report may be an old one, of before the peer opened its port.
+constexpr std::uint8_t refusals_of_ended = 2;
 
 Expected<void> check(const UdpWire::Config& config) {
     const auto within = [](const char* what, std::size_t value,
@@ -22,6 +25,14 @@ Expected<void> check(const UdpWire::Config& config) {
         .and_then([&] { return within("batch", config.batch, system_call_datagrams_max); })
         .and_then(
             [&] { return within("batch_most", config.batch_most, system_call_datagrams_max); });
+}
+
+/// False: a multicast or broadcast address. For IPv4, the kernel itself names an address of the
+/// host instead.
+bool may_be_source(const Address& to) {
+    if (to.family == Address::Family::ipv4) return true;
+    const Address own = to.in_own_form();
+    return own.family == Address::Family::ipv4 ? own.host[0] < 224 : own.host[0] != 0xFF;
 }
 
 // The batch must fit into the kernel's send buffer: frames that do not fit are lost. The kernel
@@ -54,6 +65,7 @@ Expected<UdpWire> UdpWire::open(const Config& config) {
 UdpWire::UdpWire(UdpSocket socket, const Config& config)
     : socket_(std::move(socket)),
       family_(config.local.family),
+      at_any_(config.local.is_any()),
       sending_(std::make_unique<SendBatch>(SendBatch::Config{
           .frames = batches(config, socket_.send_buffer()),
           .capabilities = {.frame_max = config.frame_max},
@@ -63,7 +75,11 @@ UdpWire::UdpWire(UdpSocket socket, const Config& config)
                   .grouped = config.segments && socket_.group_received(),
                   .reads_marks = socket_.use(config.ecn)}),
       batch_(config.batch),
-      only_peer_(config.only_peer) {}
+      only_peer_(config.only_peer),
+      succeeds_ended_(config.succeeds_ended) {
+    if (at_any_) socket_.report_destinations(true);
+    if (succeeds_ended_) socket_.keep_reports();
+}
 
 Expected<void> UdpWire::set_peer(PeerId peer, const Address& address) {
     if (address.is_set() && address.family != family_) {
@@ -94,10 +110,12 @@ Expected<void> UdpWire::set_peer(PeerId peer, const Address& address) {
 }
 
 Expected<void> UdpWire::talk_only_to(UdpLane& lane) {
-    const bool was_connected = lane.connected_;
-    lane.connected_ = lane.place_ == UdpLane::Place::fixed && socket_.connect(lane.address_);
-    receiving_.hear_only(lane.connected_ ? lane.address_ : Address());
-    if (lane.connected_ || !was_connected) return {};
+    bool& connected = lane.route_.connected;
+    const bool was_connected = connected;
+    connected = lane.place_ == UdpLane::Place::fixed && socket_.connect(lane.address_);
+    receiving_.hear_only(connected ? lane.address_ : Address());
+    if (at_any_) socket_.report_destinations(!connected);
+    if (connected || !was_connected) return {};
     const Address local = local_address();
     if (socket_.disconnect()) return {};
     return unexpected(local.to_string() + ": the port is lost to another socket");
@@ -131,7 +149,7 @@ std::optional<RxFrame> UdpWire::receive(Instant) {
             note_receive_error();
             break;
         }
-        if (frame->begins || !sender_) sender_ = peer_of(*frame->from);
+        if (frame->begins || !sender_) note_sender(*frame);
         if (sender_) {
             ++counters_.frames_received;
             counters_.bytes_received += frame->bytes.size();
@@ -149,12 +167,47 @@ std::optional<RxFrame> UdpWire::receive(Instant) {
     return std::nullopt;
 }
 
+void UdpWire::note_sender(const ReceiveBatch::Frame& frame) {
+    sender_ = peer_of(*frame.from);
+    if (sender_) lane(*sender_).refusals_ = 0;
+    if (!sender_ || frame.to == nullptr || !may_be_source(*frame.to)) return;
+    lane(*sender_).route_.from = *frame.to;
+}
+
 // The kernel reports that an earlier frame failed only on a connected socket, and that frame went
 // to its one peer.
 void UdpWire::note_receive_error() {
     const int error = receiving_.take_error();
-    if (error == 0 || !only_peer_ || !lane(*only_peer_).connected_) return;
+    if (succeeds_ended_) {
+        const std::uint64_t troubles =
+            counters_.send_refused + counters_.send_failed + counters_.segments_refused;
+        if (std::exchange(troubles_seen_, troubles) != troubles || error != 0) take_reports();
+    }
+    if (error == 0 || !only_peer_ || !lane(*only_peer_).route_.connected) return;
     errors_.note(static_cast<std::size_t>(*only_peer_), error, "recvmsg", 0);
+}
+
+// Whoever floods this host with reports must not keep the caller here. The error of the socket
+// stays, so the next turn takes the others.
+void UdpWire::take_reports() {
+    constexpr int reports_max = 64;
+    for (int i = 0; i < reports_max; ++i) {
+        const auto report = socket_.take_report();
+        if (!report) return;
+        const auto known = numbers_.find(report->to);
+        if (report->error != ECONNREFUSED || known == numbers_.end()) continue;
+        UdpLane& lane = lanes_[known->second];
+        if (lane.refusals_ < refusals_of_ended) ++lane.refusals_;
+    }
+}
+
+bool UdpWire::opens_ended_place() {
+    for (UdpLane& lane : lanes_) {
+        if (lane.place_ != UdpLane::Place::settled || lane.refusals_ < refusals_of_ended) continue;
+        unsettle(static_cast<PeerId>(lane.number_));
+        return true;
+    }
+    return false;
 }
 
 void UdpWire::take_following(std::size_t frames) {
@@ -173,7 +226,7 @@ std::optional<PeerId> UdpWire::peer_of(const Address& source) {
 
 // Returns the first open place without an address, or if there is none, the first open place.
 std::optional<PeerId> UdpWire::place_for(const Address& source) {
-    if (open_places_ == 0) return std::nullopt;
+    if (open_places_ == 0 && !(succeeds_ended_ && opens_ended_place())) return std::nullopt;
     std::optional<std::size_t> choice;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
         if (lanes_[i].place_ != UdpLane::Place::open) continue;
@@ -196,7 +249,9 @@ void UdpWire::give(std::size_t peer, const Address& address) {
     const auto old = numbers_.find(lane.address_);
     if (old != numbers_.end() && old->second == peer) numbers_.erase(old);
     lane.address_ = address;
-    lane.to_ = to_socket_address(address);
+    lane.route_.to = to_socket_address(address);
+    if (!address.is_set()) lane.route_.from = {};
+    lane.refusals_ = 0;
     if (address.is_set()) numbers_.emplace(address, peer);
 }
 

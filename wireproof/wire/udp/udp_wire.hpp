@@ -1,6 +1,9 @@
 // Frames as UDP datagrams, to many peers over one nonblocking socket. A frame that the kernel does
 // not take at the flush is dropped and counted. receive() may return nothing although frames wait
 // here or in the kernel, so a caller that wants to sleep calls prepare_to_sleep() first.
+//
+// A wire may listen at each address of this host (0.0.0.0, [::]). Frames to a peer then leave from
+// the address at which its latest frame arrived: the peer knows this node by that address.
 #pragma once
 
 #include <deque>
@@ -25,14 +28,17 @@ class UdpLane {
 public:
     LaneCapabilities capabilities() const { return batch_->capabilities(number_); }
     TxFrame* claim() { return address_.is_set() ? batch_->claim(number_) : nullptr; }
-    void commit() { batch_->commit(number_, to_, connected_); }
+    void commit() { batch_->commit(number_, route_); }
     FrameRun claim_run(std::size_t size, std::size_t most) {
         return address_.is_set() ? batch_->claim_run(size, most) : FrameRun();
     }
-    void commit_run(const FrameRun& run) { batch_->commit_run(run, number_, to_, connected_); }
+    void commit_run(const FrameRun& run) { batch_->commit_run(run, number_, route_); }
 
     /// The destination of frames. For an open place, the latest source.
     const Address& address() const { return address_; }
+    /// The address of this host at which the peer's latest frame arrived: frames leave from it.
+    /// Unset: the wire does not listen at each address of the host, or has heard nothing.
+    const Address& asked_at() const { return route_.from; }
 
 private:
     friend class UdpWire;
@@ -44,8 +50,8 @@ private:
     SendBatch* batch_;
     std::size_t number_;
     Address address_;
-    SocketAddress to_{};
-    bool connected_ = false;
+    Route route_{};
+    std::uint8_t refusals_ = 0;  // of its port, since its last frame
     Place place_ = Place::vacant;
 };
 
@@ -67,10 +73,16 @@ public:
         /// Send and receive frames as segments of super-packets, if the kernel can.
         bool segments = true;
         /// If set, the only peer. When its address is set, the wire connects the socket to it, so
-        /// that the kernel need not look up the route for each packet.
+        /// that the kernel need not look up the route for each packet. A connected socket hears
+        /// only what comes to one address of this host. So if a peer may ask at any address of a
+        /// wire that listens at all, leave it unset.
         std::optional<PeerId> only_peer = {};
         /// If the kernel refuses it, no frame is marked.
         Ecn ecn = Ecn::off;
+        /// True: a settled place goes to another source if the program that it belonged to has
+        /// ended: the host of that program has refused frames, since it has no such port any more,
+        /// and nothing has come from there since.
+        bool succeeds_ended = false;
     };
 
     static constexpr std::size_t frame_limit = 65507;  // of a datagram over IPv4, bytes
@@ -122,9 +134,13 @@ private:
     void give(std::size_t peer, const Address& address);
     Expected<void> talk_only_to(UdpLane& lane);
     void note_receive_error();
+    void note_sender(const ReceiveBatch::Frame& frame);
+    void take_reports();
+    bool opens_ended_place();
 
     UdpSocket socket_;
     Address::Family family_;
+    bool at_any_;                         // listens at each address of this host
     std::unique_ptr<SendBatch> sending_;  // lanes point at it
     ReceiveBatch receiving_;
     std::size_t batch_;
@@ -137,6 +153,8 @@ private:
     std::size_t open_places_ = 0;     // in the state open
     UdpCounters counters_;
     KernelErrors errors_;
+    bool succeeds_ended_;
+    std::uint64_t troubles_seen_ = 0;  // with sent frames, when the reports were last taken
 };
 
 static_assert(RunLane<UdpLane>);

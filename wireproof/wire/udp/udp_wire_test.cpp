@@ -6,9 +6,11 @@
 #include <poll.h>
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "wireproof/wire/udp/ipv6_test_kit.hpp"
 #include "wireproof/wire/udp/peers_test_kit.hpp"
 
 namespace wireproof::test {
@@ -102,10 +104,9 @@ TEST(UdpWire, CarriesFramesBothWays) {
 }
 
 TEST(UdpWire, CarriesFramesOverIpv6) {
+    if (!host_has_ipv6()) GTEST_SKIP() << no_ipv6;
     const Address local = *Address::parse("[::1]:0");
-    auto opened = UdpWire::open({.local = local});
-    if (!opened) GTEST_SKIP() << "no IPv6: " << opened.error().message;
-    UdpWire a = std::move(*opened);
+    UdpWire a = open_udp({.local = local});
     UdpWire b = open_udp({.local = local, .peers = {a.local_address()}});
     ASSERT_TRUE(a.set_peer(first, b.local_address()));
     ASSERT_TRUE(send_text(a, first, "one"));
@@ -380,6 +381,57 @@ TEST(UdpWire, AWireThatIsAbandonedKeepsNoPort) {
     const Address address = wire.local_address();
     wire.abandon();
     EXPECT_EQ(error_of({.local = address}), "none");
+}
+
+TEST(UdpWire, ASettledPlaceGoesToAnotherSourceOnceItsProgramHasEnded) {
+    for (const bool ipv6 : {false, true}) {
+        if (ipv6 && !host_has_ipv6()) GTEST_SKIP() << no_ipv6;
+        const Address local = ipv6 ? *Address::parse("[::1]:0") : loopback();
+        UdpWire hub = open_udp({.local = local, .peers = {Address{}}, .succeeds_ended = true});
+        std::optional<UdpWire> a = open_udp({.local = local, .peers = {hub.local_address()}});
+        UdpWire b = open_udp({.local = local, .peers = {hub.local_address()}});
+        ASSERT_TRUE(send_text(*a, first, "one"));
+        EXPECT_EQ(next_text(hub), "0:one");
+        hub.settle(first);
+        const auto ask_in_vain = [&] {
+            ASSERT_TRUE(send_text(hub, first, "answer"));
+            EXPECT_EQ(next_now(hub), "nothing");
+            ASSERT_TRUE(send_text(b, first, "me"));
+            EXPECT_EQ(next_now(hub), "nothing");
+        };
+        for (int i = 0; i < 5; ++i) ask_in_vain();
+        a.reset();
+        ask_in_vain();  // one refusal may be an old one
+        ASSERT_TRUE(send_text(hub, first, "answer"));
+        EXPECT_EQ(next_now(hub), "nothing");
+        ASSERT_TRUE(send_text(b, first, "now"));
+        EXPECT_EQ(next_text(hub), "0:now");
+        ASSERT_TRUE(send_text(hub, first, "answer"));
+        EXPECT_EQ(next_text(b), "0:answer");
+        pollfd error{hub.wait_handle(), 0, 0};
+        EXPECT_EQ(::poll(&error, 1, 0), 0) << "all reports are taken, so the caller may sleep";
+    }
+}
+
+// An end from which frames come has not ended, whatever somebody reports.
+TEST(UdpWire, AFrameOfASettledPlaceOutweighsRefusals) {
+    UdpWire hub = open_udp({.peers = {Address{}}, .succeeds_ended = true});
+    UdpWire b = open_udp({.peers = {hub.local_address()}});
+    std::optional<UdpWire> a = open_udp({.peers = {hub.local_address()}});
+    ASSERT_TRUE(send_text(*a, first, "one"));
+    EXPECT_EQ(next_text(hub), "0:one");
+    hub.settle(first);
+    const Address there = a->local_address();
+    for (int life = 0; life < 3; ++life) {
+        a.reset();
+        ASSERT_TRUE(send_text(hub, first, "answer"));
+        EXPECT_EQ(next_now(hub), "nothing");
+        a = open_udp({.local = there, .peers = {hub.local_address()}});
+        ASSERT_TRUE(send_text(*a, first, "here"));
+        EXPECT_EQ(next_text(hub), "0:here");
+        ASSERT_TRUE(send_text(b, first, "me"));
+        EXPECT_EQ(next_now(hub), "nothing");
+    }
 }
 
 TEST(UdpWire, RefusesAConfigThatCannotWork) {

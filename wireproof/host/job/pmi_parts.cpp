@@ -1,4 +1,4 @@
-#include "wireproof/host/job/pmi2_parts.hpp"
+#include "wireproof/host/job/pmi_parts.hpp"
 
 #include <optional>
 
@@ -18,10 +18,10 @@ std::optional<std::size_t> digit_of(char c) {
 
 }  // namespace
 
-std::vector<std::string> pmi2_parts(std::string_view entry) {
+std::vector<std::string> pmi_parts(std::string_view entry) {
     std::vector<std::string> parts{std::to_string(entry.size()) + ":"};
     for (const char c : entry) {
-        if (parts.back().size() + 2 > pmi2_part_max) parts.emplace_back();
+        if (parts.back().size() + 2 > pmi_part_max) parts.emplace_back();
         const auto byte = static_cast<unsigned char>(c);
         parts.back() += hexadecimal[byte >> 4];
         parts.back() += hexadecimal[byte & 0xF];
@@ -29,7 +29,7 @@ std::vector<std::string> pmi2_parts(std::string_view entry) {
     return parts;
 }
 
-Expected<void> Pmi2Entry::add(std::string_view part) {
+Expected<void> PmiEntry::add(std::string_view part) {
     if (!begun_) {
         const std::size_t colon = part.find(':');
         const auto length = number_of(part.substr(0, colon), JobBoard::entry_max);

@@ -1,4 +1,4 @@
-#include "wireproof/host/job/pmi2_parts.hpp"
+#include "wireproof/host/job/pmi_parts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace wireproof::host {
 namespace {
 
 Expected<std::string> joined(const std::vector<std::string>& parts) {
-    Pmi2Entry entry;
+    PmiEntry entry;
     for (const std::string& part : parts) {
         if (entry.complete()) return unexpected("more parts than the entry has");
         const auto added = entry.add(part);
@@ -19,21 +19,21 @@ Expected<std::string> joined(const std::vector<std::string>& parts) {
     return entry.take();
 }
 
-TEST(Pmi2Parts, AnEntryOfAnyBytesAndLengthIsReadBack) {
+TEST(PmiParts, AnEntryOfAnyBytesAndLengthIsReadBack) {
     Random random(7);
     for (const std::size_t length :
          {std::size_t{0}, std::size_t{1}, std::size_t{498}, std::size_t{499}, std::size_t{500},
           std::size_t{5000}, JobBoard::entry_max}) {
         std::string entry(length, '\0');
         for (char& c : entry) c = static_cast<char>(random.next());
-        const auto parts = pmi2_parts(entry);
-        for (const std::string& part : parts) EXPECT_LE(part.size(), pmi2_part_max);
+        const auto parts = pmi_parts(entry);
+        for (const std::string& part : parts) EXPECT_LE(part.size(), pmi_part_max);
         EXPECT_EQ(joined(parts).value(), entry) << length;
     }
-    EXPECT_EQ(pmi2_parts("job"), std::vector<std::string>{"3:6a6f62"});
+    EXPECT_EQ(pmi_parts("job"), std::vector<std::string>{"3:6a6f62"});
 }
 
-TEST(Pmi2Parts, WhatIsNoEntryIsRefused) {
+TEST(PmiParts, WhatIsNoEntryIsRefused) {
     using Parts = std::vector<std::string>;
     for (const Parts& parts :
          {Parts{""}, Parts{":"}, Parts{"3"}, Parts{"x:"}, Parts{"-1:"}, Parts{"1:6"}, Parts{"1:6x"},
@@ -43,10 +43,10 @@ TEST(Pmi2Parts, WhatIsNoEntryIsRefused) {
     }
 }
 
-TEST(Pmi2Parts, NoBytesOfAnotherProcessDoHarm) {
+TEST(PmiParts, NoBytesOfAnotherProcessDoHarm) {
     Random random(11);
     for (int run = 0; run < 20'000; ++run) {
-        std::vector<std::string> parts = pmi2_parts(std::string(random.below(1200), 'x'));
+        std::vector<std::string> parts = pmi_parts(std::string(random.below(1200), 'x'));
         std::string& part = parts[random.below(parts.size())];
         for (std::uint64_t changes = random.below(4); changes > 0 && !part.empty(); --changes) {
             part[random.below(part.size())] = static_cast<char>(random.next());
