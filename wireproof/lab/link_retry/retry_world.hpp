@@ -189,14 +189,20 @@ private:
             if (fed) end.feed();
             TxFrame& room = out.open();
             const std::uint64_t numbered = end.numbered();
+            const std::uint64_t naks = counted_notices(end);
             if (!end.engine.poll_transmit(now_, room)) return false;
-            depart<node>(faults, end.numbered() != numbered);
+            depart<node>(faults, end.numbered() != numbered, counted_notices(end) != naks);
         }
         return fed || !end.quiet();
     }
 
+    static std::uint64_t counted_notices([[maybe_unused]] const End& end) {
+        if constexpr (requires { End::counts_notices; }) return end.stats().naks;
+        return 0;
+    }
+
     template <std::size_t node>
-    void depart(RetryFaults& faults, bool unit) {
+    void depart(RetryFaults& faults, bool unit, [[maybe_unused]] bool counted_notice) {
         Frame& frame = lines_[node].depart(now_, unit);
         const std::size_t length = frame.length();
         frame.damaged = faults.damages(node, length);
@@ -207,8 +213,9 @@ private:
         counts_[frames_of[node]] += 1;
         counts_[bytes_of[node]] += length;
         if (node == 0 && unit) count_unit(frame);
-        const bool lost = node == 1 && faults.loses_notices() && End::is_notice(frame.bytes()) &&
-                          faults.loses_notice();
+        bool lost = node == 1 && faults.loses_notices() && End::is_notice(frame.bytes());
+        if constexpr (requires { End::counts_notices; }) lost = lost && counted_notice;
+        lost = lost && faults.loses_notice();
         if (trace_ != nullptr) note_sent(node, frame, lost);
         if (lost) lines_[node].lose_last();
     }
