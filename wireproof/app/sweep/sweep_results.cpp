@@ -56,13 +56,16 @@ std::string line_note(const lab::SweepPoint& point) {
 std::string unit_line_note(const lab::SweepPoint& point) {
     const lab::SweepLine& line = *point.line;
     std::string text = fmt::format(
-        "{}: FEC {}, x{}, bursts of {}; of the units {:.3g} meet errors and {:.3g} fail;\n"
-        "  {} found by the code, {} miscorrected and found by the CRC; undetected {:.2g}",
+        "{}: FEC {}, x{}, bursts of {}; of the units {:.3g} meet errors and {:.3g} fail;\n",
         name_of(point.settings.protocol), line.terms.corrects ? "on" : "off", line.terms.lanes,
-        line.terms.burst_bits, line.event, line.failure, line.counts.detected,
-        line.counts.miscorrected, line.undetected);
+        line.terms.burst_bits, line.event, line.failure);
+    text += line.terms.corrects
+                ? fmt::format("  {} found by the code, {} miscorrected and found by the CRC;\n",
+                              line.counts.detected, line.counts.miscorrected)
+                : fmt::format("  {} found by the CRC;\n", line.counts.detected);
+    text += fmt::format("  at most {:.2g} undetected", line.undetected);
     if (line.failures_in_time) {
-        text += fmt::format(",\n  {:.2g} FIT at {:.4g} GB/s", *line.failures_in_time,
+        text += fmt::format(", at most {:.2g} FIT at {:.4g} GB/s", *line.failures_in_time,
                             line.bytes_per_second / 1e9);
     }
     return text + "\n";
