@@ -57,7 +57,7 @@ RetryPoint run_model(const RetrySettings& s, const RetryPlan& plan, const RetryL
             return true;
         },
         [&] {
-            point.totals = run.totals();
+            take_counts(run, point);
             return point.relative_error();
         });
     take_figures(run, point);
@@ -79,12 +79,25 @@ double RetryPoint::throughput() const {
     return packets() * link.unit.payload / number(totals[RetryCount::time]);
 }
 
+namespace {
+
+/// The variance of the resend ratio times the units, if the units were independent.
+double independent_variance(const RetryPoint& point) {
+    const double squared = number(point.totals[RetryCount::wasted_squared]) / point.packets();
+    return squared - point.resend_ratio() * point.resend_ratio();
+}
+
+}  // namespace
+
 std::optional<double> RetryPoint::relative_error() const {
-    const double n = packets();
     const double mean = resend_ratio();
     if (mean == 0) return std::nullopt;
-    const double squared = number(totals[RetryCount::wasted_squared]) / n;
-    return std::sqrt((squared - mean * mean) / n) / mean;
+    return std::sqrt(std::max(independent_variance(*this), variance) / packets()) / mean;
+}
+
+double RetryPoint::dependence() const {
+    const double independent = independent_variance(*this);
+    return variance > independent && independent > 0 ? std::sqrt(variance / independent) : 1;
 }
 
 std::optional<double> RetryPoint::closed_ratio() const {
@@ -102,7 +115,7 @@ std::optional<double> RetryPoint::deviation() const {
     const auto ratio = closed_ratio();
     if (!ratio || unit_error == 0) return std::nullopt;
     return (resend_ratio() - *ratio) /
-           resend_ratio_error(link.scheme, unit_error, link.costs, packets());
+           (resend_ratio_error(link.scheme, unit_error, link.costs, packets()) * dependence());
 }
 
 Expected<RetryPoint> foreseen_point(const RetrySettings& settings) {

@@ -148,6 +148,9 @@ struct RetryPoint {
     double kept_mean = 0;
     std::array<std::uint64_t, 4> latency{};  // of units, 50, 99, 99.9, 100 %; bytes on the line
     double unit_error = 0;
+    /// The variance of the resend ratio as measured, times the units; 0: not known, or less than if
+    /// the units were independent.
+    double variance = 0;
     UnitLineCounts line_counts;  // of bad units that were sent forward, if link.line is set
     Wide jumped = 0;             // units that were not simulated one by one
     /// The point ended early because its time was over. The figures cover what was simulated,
@@ -165,12 +168,15 @@ struct RetryPoint {
     /// One standard error of the resend ratio as measured, divided by the ratio. Nothing if there
     /// were no errors.
     std::optional<double> relative_error() const;
+    /// The standard error of the resend ratio as measured, divided by that which independent units
+    /// would have: 1 or more. It is more if one failure leads to the next.
+    double dependence() const;
 
     /// Nothing if no formula describes the point (bursts, a trace, a loaded way back).
     std::optional<double> closed_ratio() const;
     std::optional<double> closed_etr() const;
-    /// The difference of the measured resend ratio and the closed form's, in standard errors of the
-    /// closed form.
+    /// The difference of the measured resend ratio and the closed form's, in standard errors: those
+    /// of the closed form for independent units, times dependence().
     std::optional<double> deviation() const;
     bool has_closed_form = true;
     /// Whether a unit can be bad. If not, there is nothing to measure.
