@@ -87,7 +87,8 @@ private:
             "many units are sent in vain for each that is taken.");
         page_.add_text(
             "Solid lines are simulated, with their 95 % confidence as measured; dashed lines are "
-            "closed forms. Lengths and times are in bytes on the line.");
+            "closed forms, drawn where they describe the link; ~ marks one at the edge of its "
+            "domain. Lengths and times are in bytes on the line.");
         if (report_.stopped > 0) {
             page_.add_text(
                 fmt::format("{} more points were stopped before they were finished, and "
@@ -210,7 +211,8 @@ private:
     }
 
     static void add_figures(const lab::SweepPoint& p, std::vector<std::string>& row) {
-        for (std::string cell : {count_of(p.packets), percent(p.etr, 4), percent(p.closed_etr, 4),
+        for (std::string cell : {count_of(p.packets), percent(p.etr, 4),
+                                 (p.closed_at_edge ? "~" : "") + percent(p.closed_etr, 4),
                                  p.deviation ? fmt::format("{:+.1f}", *p.deviation) : "",
                                  figure(p.resend_ratio.value(), 4), percent(p.relative_error, 2),
                                  percent(p.throughput, 2), count_of(p.resent), count_of(p.timeouts),
@@ -225,7 +227,8 @@ private:
         double largest = -1;
         for (std::size_t i = 0; i < report_.points.size(); ++i) {
             const std::optional<double> deviation = report_.points[i].deviation;
-            if (!deviation || std::abs(*deviation) <= largest) continue;
+            if (!deviation || report_.points[i].closed_at_edge || std::abs(*deviation) <= largest)
+                continue;
             largest = std::abs(*deviation);
             at = i + 1;
         }

@@ -56,7 +56,8 @@ std::string line_note(const lab::SweepPoint& point) {
 std::string unit_line_note(const lab::SweepPoint& point) {
     const lab::SweepLine& line = *point.line;
     std::string text = fmt::format(
-        "{}: FEC {}, x{}, bursts of {}; of the units {:.3g} meet errors and {:.3g} fail;\n",
+        "{}: FEC {}, x{}, bursts of {};\n"
+        "  of the units {:.3g} meet errors and {:.3g} fail;\n",
         name_of(point.settings.protocol), line.terms.corrects ? "on" : "off", line.terms.lanes,
         line.terms.burst_bits, line.event, line.failure);
     text += line.terms.corrects
@@ -123,6 +124,7 @@ lab::SweepPoint read_sweep_point(const SweepJson& line, const lab::RetrySettings
     for (std::size_t i = 0; i < lab::latency_names.size(); ++i) {
         point.latency[i] = word_of<std::uint64_t>(line["latency"][lab::latency_names[i]]);
     }
+    point.closed_at_edge = line["closed_at_edge"].get<bool>();
     if (const auto why = line.find("cannot_jump"); why != line.end() && why->is_string()) {
         point.cannot_jump = why->get<std::string>();
     }
@@ -222,7 +224,8 @@ std::string sweep_table(const std::vector<lab::SweepPoint>& points) {
         text += fmt::format("{:<{}}{:>7.2g}{:>8}{:>7}{:>7}{:>7}{:>7}{:>6}{:>7}", row_name(p),
                             name_columns, p.settings.bit_error, p.settings.payload,
                             in_six_columns(p.loop), p.buffer == 0 ? "-" : in_six_columns(p.buffer),
-                            percent_text(p.etr), percent_text(p.closed_etr), deviation,
+                            percent_text(p.etr),
+                            (p.closed_at_edge ? "~" : "") + percent_text(p.closed_etr), deviation,
                             percent_text(p.throughput));
         text += presets ? "\n" : fmt::format("{:>7}\n", in_six_columns(p.latency[2]));
         if (!others[i].empty()) text += others[i] + "\n";
@@ -242,11 +245,13 @@ std::string sweep_table(const std::vector<lab::SweepPoint>& points) {
 }
 
 std::string sweep_csv(const std::vector<lab::SweepPoint>& points) {
-    static constexpr std::array<const char*, 22> columns = {
-        "protocol",       "ber",          "packets",      "payload",  "etr",       "throughput",
-        "relative_error", "closed_form",  "resent",       "timeouts", "deviation", "loop",
-        "buffer",         "ack_every",    "timer",        "acks",     "naks",      "buffer_mean",
-        "buffer_most",    "resend_ratio", "closed_ratio", "lost"};
+    static constexpr std::array<const char*, 23> columns = {
+        "protocol",     "ber",         "packets",        "payload",
+        "etr",          "throughput",  "relative_error", "closed_form",
+        "resent",       "timeouts",    "deviation",      "loop",
+        "buffer",       "ack_every",   "timer",          "acks",
+        "naks",         "buffer_mean", "buffer_most",    "resend_ratio",
+        "closed_ratio", "lost",        "closed_at_edge"};
     std::string text;
     for (const char* const column : columns) text += std::string(column) + ",";
     text += "latency_p50,latency_p99,latency_p99.9,latency_max,preset,goodput,stopped";

@@ -5,13 +5,12 @@
 #include <vector>
 
 #include "wireproof/lab/link_retry/retry_build.hpp"
+#include "wireproof/lab/link_retry/retry_domain.hpp"
 #include "wireproof/lab/link_retry/retry_goal.hpp"
 #include "wireproof/lab/link_retry/retry_models.hpp"
 #include "wireproof/lab/link_retry/retry_unit_line.hpp"
 
 namespace wireproof::lab {
-namespace {}  // namespace
-
 RetryFaults faults_of(const RetrySettings& s, const RetryLink& link, std::uint64_t seed) {
     return RetryFaults({.forward = s.bit_error,
                         .back = s.clean_back || s.protocol == RetryProtocol::uc ? 0 : s.bit_error,
@@ -31,6 +30,7 @@ RetryPoint point_of(const RetrySettings& s, const RetryLink& link) {
     point.link = link;
     point.unit_error = frame_error(link, s.bit_error, link.unit.bytes());
     point.has_closed_form = is_independent(s) && !s.loaded_back;
+    point.domain = form_domain(s, link, point.unit_error);
     const bool bursts = s.bursts.begin > 0 && s.bursts.loss_in_burst > 0;
     const bool recorded = s.loss_trace && s.loss_trace->bad_frames() > 0;
     point.meets_errors = s.bit_error > 0 || bursts || recorded;
@@ -92,7 +92,12 @@ double independent_variance(const RetryPoint& point) {
 std::optional<double> RetryPoint::relative_error() const {
     const double mean = resend_ratio();
     if (mean == 0) return std::nullopt;
-    return std::sqrt(std::max(independent_variance(*this), variance) / packets()) / mean;
+    const double measured = std::sqrt(std::max(independent_variance(*this), variance) / packets());
+    // A run may have met none of the rare failures that cost most.
+    const double form = shows_closed_form()
+                            ? resend_ratio_error(link.scheme, unit_error, link.costs, packets())
+                            : 0;
+    return std::max(measured, form) / mean;
 }
 
 double RetryPoint::dependence() const {

@@ -141,6 +141,9 @@ struct RetryLink {
     FailureCosts costs;               // resolve() computes them from the rest
 };
 
+/// Whether the closed form describes a point (retry_domain.hpp).
+enum class FormDomain : std::uint8_t { inside, edge, outside };
+
 struct RetryPoint {
     RetryLink link;
     RetryTotals totals;
@@ -165,20 +168,23 @@ struct RetryPoint {
     double etr() const { return etr_of(link.unit, resend_ratio()); }
     /// Payload bytes that the receiver took, for each byte time of the line.
     double throughput() const;
-    /// One standard error of the resend ratio as measured, divided by the ratio. Nothing if there
-    /// were no errors.
+    /// One standard error of the resend ratio, divided by the ratio: as measured, and at least that
+    /// of the closed form. Nothing if there were no errors.
     std::optional<double> relative_error() const;
     /// The standard error of the resend ratio as measured, divided by that which independent units
     /// would have: 1 or more. It is more if one failure leads to the next.
     double dependence() const;
 
-    /// Nothing if no formula describes the point (bursts, a trace, a loaded way back).
+    /// Nothing if there is no formula (bursts, a trace, a loaded way back).
     std::optional<double> closed_ratio() const;
     std::optional<double> closed_etr() const;
     /// The difference of the measured resend ratio and the closed form's, in standard errors: those
     /// of the closed form for independent units, times dependence().
     std::optional<double> deviation() const;
     bool has_closed_form = true;
+    FormDomain domain = FormDomain::inside;  // of the closed form
+    /// Readers see the closed form only where it describes the point.
+    bool shows_closed_form() const { return has_closed_form && domain != FormDomain::outside; }
     /// Whether a unit can be bad. If not, there is nothing to measure.
     bool meets_errors = true;
 };

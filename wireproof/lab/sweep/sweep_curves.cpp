@@ -232,7 +232,8 @@ private:
         RetrySettings settings = like.settings;
         settings.bit_error = bit_error;
         const auto point = foreseen_point(settings);
-        if (!point || point->closed_ratio().value_or(0) > ratio_drawn) return std::nullopt;
+        if (!point || !point->shows_closed_form()) return std::nullopt;
+        if (point->closed_ratio().value_or(0) > ratio_drawn) return std::nullopt;
         return *point;
     }
 

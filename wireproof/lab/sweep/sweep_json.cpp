@@ -108,6 +108,7 @@ SweepJson sweep_json(const SweepPoint& point, const RetryPlan& plan) {
                       {"resend_ratio", maybe(point.resend_ratio)},
                       {"closed_ratio", maybe(point.closed_ratio)},
                       {"deviation", maybe(point.deviation)},
+                      {"closed_at_edge", point.closed_at_edge},
                       {"loop", point.loop},
                       {"buffer", point.buffer},
                       {"ack_every", point.ack_every},
