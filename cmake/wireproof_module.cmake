@@ -1,8 +1,9 @@
 # wireproof_module(proto/am DEPENDS core [FOLDERS send …] [LIBS OpenSSL::Crypto]
-#                  [STATISTICS long_test.cpp …] [MOST files])
+#                  [STATISTICS …_statistics_test.cpp …] [LONG …_long_test.cpp …] [MOST files])
 #   Makes one library from the sources of the current folder and its FOLDERS, and one test program
 #   from their *_test.cpp. The files of STATISTICS average over millions of packets; they become a
-#   second test program with the label statistics.
+#   second test program with the label statistics. Those of LONG take minutes; they become a third
+#   one with the label long.
 #   A folder with headers only becomes an interface library. The sources are globbed, so a new file
 #   needs no change here. CONFIGURE_DEPENDS makes the build notice it.
 
@@ -72,7 +73,7 @@ function(wireproof_units target)
 endfunction()
 
 function(wireproof_module path)
-  cmake_parse_arguments(ARG "" "MOST" "DEPENDS;FOLDERS;LIBS;STATISTICS" ${ARGN})
+  cmake_parse_arguments(ARG "" "MOST" "DEPENDS;FOLDERS;LIBS;STATISTICS;LONG" ${ARGN})
   set(units "")
   if(ARG_MOST)
     set(units MOST ${ARG_MOST})
@@ -88,7 +89,9 @@ function(wireproof_module path)
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   set(statistics ${ARG_STATISTICS})
   list(TRANSFORM statistics PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
-  list(REMOVE_ITEM tests ${statistics})
+  set(long ${ARG_LONG})
+  list(TRANSFORM long PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  list(REMOVE_ITEM tests ${statistics} ${long})
   set(scope INTERFACE)
   if(sources)
     add_library(wireproof_${name} STATIC ${sources})
@@ -107,6 +110,10 @@ function(wireproof_module path)
   if(WIREPROOF_TESTS AND statistics)
     wireproof_test(wireproof_${name}_statistics_test LABEL statistics SOURCES ${statistics}
       LIBS wireproof_${name})
+  endif()
+  if(WIREPROOF_TESTS AND long)
+    wireproof_test(wireproof_${name}_long_test LABEL long SOURCES ${long} LIBS wireproof_${name}
+      TIMEOUT 7200)
   endif()
 endfunction()
 

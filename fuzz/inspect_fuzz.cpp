@@ -23,7 +23,7 @@ void follow(ConstBytes file, std::size_t piece) {
         fuzz::touch((*seen)->datagram.packet);
         if (!(*seen)->packet) continue;
         fuzz::touch((*seen)->packet->payload);
-        const std::size_t direction = events.on_packet(**seen);
+        const std::size_t direction = events.on_packet(**seen).direction;
         WIREPROOF_CHECK(direction < events.directions().size());
     }
     const CaptureWalk::Counts& counts = walk.counts();

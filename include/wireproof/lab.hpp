@@ -102,10 +102,11 @@ struct PointFigures {
     /// The standard error of `resend_ratio`, divided by it. Nothing if `resend_ratio` is 0.
     std::optional<double> relative_error;
 
-    // Nothing if there is no closed form for the settings: with bursts or `loaded_back`.
+    // Nothing if there is no closed form for the settings (with bursts or `loaded_back`), or if it
+    // does not describe the link: docs/link-retry.md says where it does.
     std::optional<double> closed_etr;    // `etr` by the closed form
     std::optional<double> closed_ratio;  // `resend_ratio` by the closed form
-    /// `resend_ratio` minus `closed_ratio`, divided by the standard error of the closed form.
+    /// `resend_ratio` minus `closed_ratio`, in standard errors.
     /// Nothing also if there are no bit errors.
     std::optional<double> deviation;
 
@@ -122,6 +123,8 @@ struct PointFigures {
     /// The time from the first departure of a unit until the receiver accepts it. 50, 99, 99.9 and
     /// 100 % of the units take at most this time.
     std::array<std::uint64_t, 4> latency{};
+    /// The closed form is there, but at the edge of its domain: it may be wrong by some per cent.
+    bool closed_at_edge = false;
 };
 
 /// Simulates a point. Failure: error() says in one line which setting is not possible (a protocol

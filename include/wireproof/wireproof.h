@@ -439,6 +439,7 @@ typedef struct wireproof_point_figures {
     double resent, timeouts, notices, acks, frames, line_bytes, jumped, unit_bytes, buffer_mean;
     uint64_t buffer_most;
     uint64_t latency_50, latency_99, latency_999, latency_max;  // 50, 99, 99.9, 100 % of units
+    uint64_t closed_at_edge;  // 1: the closed form is there, at the edge of its domain
 } wireproof_point_figures;
 /// Simulates a point. `plan` may be NULL: the defaults. FAILED: a setting is not possible, or the
 /// link stopped. CANCELLED; HANDLER_THREW: `progress` is written in C++ and threw.

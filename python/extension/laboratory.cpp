@@ -85,6 +85,7 @@ py::dict point_run(const py::dict& arguments, py::object callback) {
     figures["closed_etr"] = or_none(f.closed_etr);
     figures["closed_ratio"] = or_none(f.closed_ratio);
     figures["deviation"] = or_none(f.deviation);
+    figures["closed_at_edge"] = f.closed_at_edge != 0;
     figures["resent"] = f.resent;
     figures["timeouts"] = f.timeouts;
     figures["notices"] = f.notices;

@@ -45,7 +45,9 @@ class Figures:
     closed_ratio: float | None
     """`resend_ratio` by the closed form."""
     deviation: float | None
-    """`resend_ratio` minus `closed_ratio`, in standard errors of the closed form."""
+    """`resend_ratio` minus `closed_ratio`, in standard errors."""
+    closed_at_edge: bool
+    """The closed form is there, but at the edge of its domain: it may be wrong by some per cent."""
     resent: float
     """Retransmissions of units."""
     timeouts: float

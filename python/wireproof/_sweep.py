@@ -23,7 +23,7 @@ Progress = Callable[[int, int], object]
 # In the order of `wireproof sweep --csv`.
 _COLUMNS = (
     "protocol ber packets payload etr throughput relative_error closed_form resent timeouts deviation"
-    " loop buffer ack_every timer acks naks buffer_mean buffer_most resend_ratio closed_ratio lost"
+    " loop buffer ack_every timer acks naks buffer_mean buffer_most resend_ratio closed_ratio lost closed_at_edge"
     " latency_p50 latency_p99 latency_p99.9 latency_max preset goodput stopped"
     " fec burst_bits failure miscorrected fit"
 ).split()
@@ -97,7 +97,7 @@ class SweepResult(Sequence[dict[str, Any]]):
         for name in self.columns:
             values = self.column(name)
             kinds = {type(value) for value in values}
-            if kinds == {bool} or name == "stopped":
+            if kinds == {bool} or name in ("stopped", "closed_at_edge"):
                 array = np.array([bool(value) for value in values])
             elif str in kinds:
                 array = np.array([value or "" for value in values])

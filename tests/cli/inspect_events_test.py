@@ -1,9 +1,10 @@
 """The events that `wireproof inspect` reports, and the queue pair of each event."""
+import os
 import random
-import struct
 import unittest
 
-from captures import Inspection, answer, at_once, capture, case, frame, pcap, records, send, with_icrc
+from captures import (CASES, Inspection, answer, at_once, capture, case, pcap, pcapng, records, send,
+                      with_icrc)
 
 
 class EventsAreToldWithTheirPacket(Inspection):
@@ -74,10 +75,59 @@ class EventsAreToldWithTheirPacket(Inspection):
 
     def test_a_second_copy_on_uc_is_a_duplicate(self):
         frames = list(records("uc_send"))
-        copies = frames[:8] + [frames[2], frames[7]] + frames[8:]
+        seconds = frames[8][0]
+        late = [(seconds, 999_000, frames[at][2]) for at in (2, 7)]
+        copies = frames[:8] + late + [(seconds + 1, part, one) for _, part, one in frames[8:]]
         events = self.inspect(self.write(pcap(copies)))["events"]
         self.assertEqual([(event["packet"], event["what"]) for event in events],
                          [(9, "duplicate: PSN fffffc"), (10, "duplicate: PSN 000001")])
+
+    def test_what_the_log_of_a_program_calls_lost_did_not_reach_the_receiver(self):
+        found = self.inspect(os.path.join(CASES, "lost_by_its_log.pcapng"))
+        lost = next(one for one in found["comments"] if one["text"].startswith("lost: SEND Only"))
+        self.assertEqual([one["what"].split(":")[0] for one in found["events"]
+                          if one["packet"] >= lost["packet"]], ["retry"])
+
+    def test_a_word_in_the_comment_of_another_program_is_no_loss(self):
+        frames = list(records("uc_drop_middle.at_server"))[:2]
+        frames[0] = (*frames[0], b"lost: not for us")
+        self.assertEqual(self.inspect(self.write(pcapng(frames)))["events"], [])
+
+    def test_copies_that_only_the_capture_has_are_no_events(self):
+        once = self.inspect(case("once"))
+        self.assertEqual((once["packets"], once["copies"], once["events"]), (6, 0, []))
+        for name, places in (("any_bridge", 3), ("span_twice", 2)):
+            with self.subTest(name):
+                found = self.inspect(case(name))
+                self.assertEqual((found["packets"], found["copies"]), (6 * places, 6 * (places - 1)))
+                self.assertEqual((found["events"], found["connections"]), ([], once["connections"]))
+                table = self.run_command("inspect", case(name)).out
+                self.assertEqual(table.count(" copy of packet 1\n"), places - 1, table)
+                self.assertIn(f"copies of packets that the capture has before: {6 * (places - 1)}\n", table)
+                self.assertLessEqual(max(map(len, table.splitlines())), 80)
+
+    def test_a_packet_that_is_sent_again_is_no_copy_however_soon(self):
+        sent = [send(0x12, psn) for psn in range(4)]
+        refused = answer(0x22, 1, 0x60, msn=1)
+        again = [refused, *sent[1:], answer(0x22, 3, msn=4)]
+        for frames, events in (([*sent, *again], ["nak", "retry"]),
+                               # Without the refusal, a sender waits for its timer.
+                               ([*sent, *sent[1:]], [])):
+            found = self.inspect(self.write(at_once(frames)))
+            self.assertEqual([one["what"].split(":")[0] for one in found["events"]], events)
+            self.assertEqual(found["copies"], 0 if events else 3)
+        later = [(0, place, one) for place, one in enumerate(sent)]
+        later += [(0, 4000 + place, one) for place, one in enumerate(sent)]
+        found = self.inspect(self.write(pcap(later)))
+        self.assertEqual((found["copies"], found["events"][0]["what"]), (0, "retry: from PSN 000000 on"))
+
+    def test_copies_of_what_is_sent_again_are_copies_too(self):
+        one = [send(0x12, 0), send(0x12, 1), answer(0x22, 0, 0x60), send(0x12, 0), send(0x12, 1),
+               answer(0x22, 1, msn=2)]
+        found = self.inspect(self.write(pcap([(0, 200 * place + copy, frame)
+                                              for place, frame in enumerate(one) for copy in (0, 3)])))
+        self.assertEqual(([event["what"].split(":")[0] for event in found["events"]], found["copies"]),
+                         (["nak", "retry"], 6))
 
     def test_every_single_loss_on_uc_is_told_where_it_shows(self):
         frames = list(records("uc_send"))
@@ -179,6 +229,34 @@ class AnswersBelongToTheRightQueuePair(Inspection):
         found = self.inspect(self.write(at_once(frames)))
         self.assertEqual((found["packets"], len(found["connections"])), (9001, 6000))
         self.assertEqual(self.told(found), [(9001, "nak: sequence, PSN 000001 (way unknown)")])
+
+    def test_a_number_that_is_used_again_is_another_connection(self):
+        found = self.inspect(case("reused_qp"))
+        self.assertEqual(found["events"], [])
+        self.assertEqual([(one["name"], one["answered_by"]) for one in found["connections"]],
+                         [("10.0.0.1 > 10.0.0.2 qp 000011", "10.0.0.2 > 10.0.0.1 qp 000022"),
+                          ("10.0.0.2 > 10.0.0.1 qp 000022", "10.0.0.1 > 10.0.0.2 qp 000011"),
+                          ("10.0.0.1 > 10.0.0.2 qp 000011 (2)", "10.0.0.2 > 10.0.0.1 qp 000022 (2)"),
+                          ("10.0.0.2 > 10.0.0.1 qp 000022 (2)", "10.0.0.1 > 10.0.0.2 qp 000011 (2)")])
+
+    def test_a_connection_that_cm_sets_up_a_second_time_is_another_one(self):
+        mad = 14 + 20 + 8 + 12 + 8  # its begin in a frame with IPv4
+
+        def with_another_identifier(frame):
+            changed = bytearray(frame)
+            attribute = frame[mad + 16:mad + 18] if frame[47:50] == b"\0\0\1" else b""
+            if attribute == b"\0\x10":  # REQ
+                changed[mad + 24] ^= 1
+            elif attribute == b"\0\x13":  # REP: it names that of the REQ second
+                changed[mad + 28] ^= 1
+            return with_icrc(bytes(changed)) if attribute else frame
+        frames = list(records("rping_rdmacm"))
+        later = [(frames[-1][0] + 1 + seconds, part, with_another_identifier(one))
+                 for seconds, part, one in frames]
+        found = self.inspect(self.write(pcap(frames + later)))
+        names = [one["name"] for one in found["connections"] if one["transport"] == "RC"]
+        self.assertEqual(sum(name.endswith(" (2)") for name in names), 2, names)
+        self.assertEqual((len(names), found["events"]), (4, []))
 
     def test_cm_names_both_queue_pairs_of_a_connection(self):
         names = {one["name"]: one["answered_by"]

@@ -122,6 +122,13 @@ class EveryCaptureIsRead(Inspection):
                 self.assertEqual((ended.code, ended.err), (0, ""))
                 self.assertRegex(ended.out, r"(?m)^ +1 +- # lost:  \[2Jby a fault$")
 
+    def test_a_time_above_its_unit_is_named_and_not_shown(self):
+        found = self.inspect(case("nano_as_micro"))
+        self.assertEqual((found["packets"], found["time_above_unit"]), (2, 1))
+        ended = self.run_command("inspect", case("nano_as_micro"))
+        self.assertIn("\n     2         -   2 ACK", ended.out)
+        self.assertIn("\ntime above its unit: 1 packet; the file may count in another\n", ended.out)
+
     def test_an_empty_capture_is_no_mistake(self):
         for data in (pcap([]), pcapng([])):
             found = self.inspect(self.write(data))

@@ -105,8 +105,10 @@ Next CaptureReader::next_record() {
     const std::uint32_t captured = word_32(*header, 8);
     CapturedPacket packet{.number = packets_ + 1, .link_type = file.link_type};
     packet.length = word_32(*header, 12);
-    packet.time = word_32(*header, 0) * second + nanoseconds(fraction, file.ticks_per_second);
-    if (fraction >= file.ticks_per_second) return wrong("its time is no time; the file is damaged");
+    packet.time_above_unit = fraction >= file.ticks_per_second;
+    if (!packet.time_above_unit) {
+        packet.time = word_32(*header, 0) * second + nanoseconds(fraction, file.ticks_per_second);
+    }
     if (captured > std::max(std::min(file.snap_length, block_limit), packet_limit)) {
         return wrong("it claims " + number(captured) + " bytes; the file is damaged");
     }
@@ -136,7 +138,8 @@ Next CaptureReader::next_in_blocks() {
                     return tl::unexpected(added.error());
                 }
                 break;
-            default: break;  // a new section, names, statistics, blocks that others define
+            case pcapng::section_header: read_application(block->body); break;
+            default: break;  // names, statistics, blocks that others define
         }
     }
     return std::nullopt;
@@ -173,6 +176,13 @@ Expected<void> CaptureReader::begin_section(ConstBytes first) {
     big_endian_ = magic != pcapng::byte_order_magic;
     interfaces_.clear();
     return {};
+}
+
+// Body: byte order, version and length of the section, options.
+void CaptureReader::read_application(ConstBytes body) {
+    constexpr std::size_t fixed = 16;
+    application_ =
+        option_in(body.subspan(std::min(body.size(), fixed)), pcapng::option_application);
 }
 
 // Body: link type (16 bits), reserved (16), limit of a packet (32), options.
@@ -223,19 +233,19 @@ Expected<CapturedPacket> CaptureReader::enhanced_packet(ConstBytes body) {
     if (!packet) return packet;
     packet->time = time_of(ticks, interfaces_[word_32(body, 0)]);
     const std::size_t padded = (packet->bytes.size() + 3) / 4 * 4;
-    packet->comment = comment_in(body.subspan(std::min(body.size(), 20 + padded)));
+    packet->comment =
+        option_in(body.subspan(std::min(body.size(), 20 + padded)), pcapng::option_comment);
     return packet;
 }
 
 // If an option is cut short, the search ends there without an error, because the packet itself is
 // complete.
-std::string_view CaptureReader::comment_in(ConstBytes options) const {
-    constexpr std::uint16_t opt_comment = 1;
+std::string_view CaptureReader::option_in(ConstBytes options, std::uint16_t wanted) const {
     while (options.size() >= 4) {
         const std::uint16_t code = word_16(options, 0);
         const std::size_t size = word_16(options, 2);
         if (code == 0 || size > options.size() - 4) break;
-        if (code == opt_comment) {
+        if (code == wanted) {
             return {reinterpret_cast<const char*>(options.data()) + 4, size};
         }
         options = options.subspan(std::min(options.size(), 4 + (size + 3) / 4 * 4));
@@ -275,7 +285,9 @@ Expected<CapturedPacket> CaptureReader::packet_in(ConstBytes behind, std::uint32
     return CapturedPacket{.number = ++packets_,
                           .link_type = interfaces_[interface].link_type,
                           .bytes = behind.first(captured),
-                          .length = length};
+                          .length = length,
+                          .interface = interface,
+                          .application = application_};
 }
 
 std::optional<ConstBytes> CaptureReader::peek(std::size_t size) {

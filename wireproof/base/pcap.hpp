@@ -20,10 +20,16 @@ inline constexpr std::uint16_t link_type_ethernet = 1;
 struct CapturedPacket {
     std::uint64_t number = 0;             // from 1, in the order of the file
     std::optional<std::uint64_t> time{};  // nanoseconds since 1970; not every block has one
+    /// Its fraction of a second is a second or more, so the file counts in another unit than it
+    /// says, or is damaged. There is no `time` then.
+    bool time_above_unit = false;
     std::uint16_t link_type = 0;
-    ConstBytes bytes{};          // valid until the next call of next()
-    std::size_t length = 0;      // on the wire; the capture may have fewer bytes
-    std::string_view comment{};  // the first, in pcapng; any bytes; valid like `bytes`
+    ConstBytes bytes{};           // valid until the next call of next()
+    std::size_t length = 0;       // on the wire; the capture may have fewer bytes
+    std::uint32_t interface = 0;  // in pcapng, of its section
+    std::string_view comment{};   // the first, in pcapng; any bytes; valid like `bytes`
+    /// The program that wrote the section, in pcapng; any bytes. Valid until the next call.
+    std::string_view application{};
 };
 
 class CaptureReader {
@@ -59,6 +65,7 @@ private:
     Expected<std::optional<CapturedPacket>> next_in_blocks();
     Expected<Block> read_block();
     Expected<void> begin_section(ConstBytes first);
+    void read_application(ConstBytes body);
     Expected<void> add_interface(ConstBytes body);
     Expected<void> read_option(Interface& to, std::uint16_t code, ConstBytes value) const;
     Expected<CapturedPacket> enhanced_packet(ConstBytes body);
@@ -67,7 +74,8 @@ private:
     Expected<CapturedPacket> packet_in(ConstBytes behind, std::uint32_t interface,
                                        std::uint32_t captured, std::uint32_t length);
 
-    std::string_view comment_in(ConstBytes options) const;
+    /// The value of the first option with this code; empty: none, or it is cut short.
+    std::string_view option_in(ConstBytes options, std::uint16_t code) const;
     /// Nanoseconds since 1970.
     static std::uint64_t time_of(std::uint64_t ticks, const Interface& interface);
 
@@ -89,6 +97,7 @@ private:
     Format format_ = Format::unknown;
     bool big_endian_ = false;
     std::vector<Interface> interfaces_;  // of the present section; a pcap file has one
+    std::string application_;            // of the present section
 
     std::size_t record_header_size_ = 0;  // pcap only
 

@@ -7,8 +7,6 @@ namespace wireproof {
 namespace {
 
 constexpr std::uint16_t opt_end = 0;
-constexpr std::uint16_t opt_comment = 1;
-constexpr std::uint16_t shb_userappl = 4;
 constexpr std::uint16_t if_name = 2;
 constexpr std::uint16_t if_tsresol = 9;
 
@@ -23,7 +21,7 @@ PcapngFile::PcapngFile(std::string_view application) {
     put(1, 2);  // version 1.0
     put(0, 2);
     put(~std::uint64_t{0}, 8);  // the section's length: unknown
-    put_option(shb_userappl, application);
+    put_option(pcapng::option_application, application);
     put_option(opt_end, {});
     end();
 }
@@ -50,7 +48,7 @@ void PcapngFile::add(const Packet& packet) {
     put(packet.bytes.size(), 4);  // on the wire
     put(packet.bytes);
     if (!packet.comment.empty()) {
-        put_option(opt_comment, packet.comment);
+        put_option(pcapng::option_comment, packet.comment);
         put_option(opt_end, {});
     }
     end();

@@ -138,10 +138,11 @@ private:
     void look_at_believed(const SeenPacket& seen) {
         const std::size_t known = story_.directions().size();
         const std::size_t told = story_.events().size();
-        const std::size_t direction = story_.on_packet(seen);
+        const ConnectionEvents::Followed followed = story_.on_packet(seen);
+        if (followed.copy_of) ++copies_;
         if (json) return;
-        if (direction == known) fmt::print("{}", introduction(direction));
-        if (table()) fmt::print("{}", row(seen, direction));
+        if (followed.direction == known) fmt::print("{}", introduction(known));
+        if (table()) fmt::print("{}", row(seen, followed));
         for (std::size_t i = told; i < story_.events().size(); ++i) {
             fmt::print("{}", event_line(story_.events()[i]));
         }
@@ -163,15 +164,16 @@ private:
         return fmt::format("{:>6} {:>9.6f}", seen.number, *seen.seconds);
     }
 
-    static std::string row(const SeenPacket& seen, std::size_t direction) {
+    static std::string row(const SeenPacket& seen, const ConnectionEvents::Followed& followed) {
         const proto::ib::Packet& packet = *seen.packet;
-        std::string fields = fields_of(packet);
+        std::string fields = followed.copy_of ? fmt::format("copy of packet {}", *followed.copy_of)
+                                              : fields_of(packet);
         if (seen.icrc == IcrcState::not_captured) {
             fields += fields.empty() ? "ICRC cut" : " ICRC cut";
         }
-        return fmt::format("{} {:>3} {:<22} {:06x} {:>4}{}{}\n", place(seen), direction + 1,
-                           packet_name(packet), packet.bth().psn.value(), packet.payload.size(),
-                           fields.empty() ? "" : " ", fields);
+        return fmt::format("{} {:>3} {:<22} {:06x} {:>4}{}{}\n", place(seen),
+                           followed.direction + 1, packet_name(packet), packet.bth().psn.value(),
+                           packet.payload.size(), fields.empty() ? "" : " ", fields);
     }
 
     static std::string bad_row(const SeenPacket& seen) {
@@ -195,6 +197,13 @@ private:
             text += fmt::format("ICRC not captured: {} packet{} cut by the snap length\n",
                                 counts_.cut, counts_.cut == 1 ? "" : "s");
         }
+        if (counts_.time_above_unit > 0) {
+            text += fmt::format("time above its unit: {} packet{}; the file may count in another\n",
+                                counts_.time_above_unit, counts_.time_above_unit == 1 ? "" : "s");
+        }
+        if (copies_ > 0) {
+            text += fmt::format("copies of packets that the capture has before: {}\n", copies_);
+        }
         return text + fmt::format(
                           "{} packets of RoCEv2, {} other; ICRC wrong: {}, malformed: {}; "
                           "{} events\n",
@@ -211,6 +220,8 @@ private:
         object["icrc_bad"] = counts_.icrc_bad;
         object["icrc_not_captured"] = counts_.cut;
         object["malformed"] = counts_.malformed;
+        object["copies"] = copies_;
+        object["time_above_unit"] = counts_.time_above_unit;
         object["unread"] = Json::array();
         for (const auto& [what, frames] : counts_.unread) {
             object["unread"].push_back({{"what", what}, {"packets", frames}});
@@ -251,6 +262,7 @@ private:
     }
 
     CaptureWalk::Counts counts_;
+    std::uint64_t copies_ = 0;
     ConnectionEvents story_;
     std::vector<std::pair<std::uint64_t, std::string>> comments_;
     bool opened_ = false;

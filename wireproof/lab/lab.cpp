@@ -63,9 +63,12 @@ PointFigures figures_of(const RetryPoint& point) {
     figures.throughput = point.throughput();
     figures.resend_ratio = point.resend_ratio();
     figures.relative_error = point.relative_error();
-    figures.closed_etr = point.closed_etr();
-    figures.closed_ratio = point.closed_ratio();
-    figures.deviation = point.deviation();
+    if (point.shows_closed_form()) {
+        figures.closed_etr = point.closed_etr();
+        figures.closed_ratio = point.closed_ratio();
+        figures.deviation = point.deviation();
+        figures.closed_at_edge = point.domain == FormDomain::edge;
+    }
     figures.resent = number(totals[RetryCount::resent]);
     figures.timeouts = number(totals[RetryCount::timeouts]);
     figures.notices = number(totals[RetryCount::naks]);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "wireproof/core/packet_marks.hpp"
+
 namespace wireproof::capture {
 namespace {
 
@@ -36,6 +38,7 @@ Expected<std::optional<SeenPacket>> CaptureWalk::next() {
 
 std::optional<SeenPacket> CaptureWalk::look_at(const CapturedPacket& captured) {
     if (!first_time_) first_time_ = captured.time;
+    if (captured.time_above_unit) ++counts_.time_above_unit;
     FrameContent content = open_frame(captured);
     if (!content.unread.empty()) ++counts_.unread[content.unread];
     if (content.ip.empty()) return std::nullopt;
@@ -46,7 +49,10 @@ std::optional<SeenPacket> CaptureWalk::look_at(const CapturedPacket& captured) {
 
     SeenPacket seen{.number = captured.number,
                     .network = std::move(content.network),
-                    .comment = captured.comment};
+                    .comment = captured.comment,
+                    .place = {captured.interface, content.place},
+                    .logged = captured.application == packet_log_application};
+    seen.lost = seen.logged && says_lost(seen.comment);
     if (captured.time && first_time_) seen.seconds = seconds_from(*first_time_, *captured.time);
     if (datagram && !datagram->icrc_right()) segments_ = Rocev2Segments::of(*datagram);
     if (segments_) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "wireproof/app/capture/link_layer.hpp"
@@ -34,6 +35,12 @@ struct SeenPacket {
     std::optional<proto::ib::Packet> packet = {};
     std::string_view malformed = {};  // why the packet is malformed
     std::string_view comment = {};    // from the program that captured it; may contain anything
+    /// Where the capture saw it: interface and direction. Only whether two are equal matters.
+    std::pair<std::uint32_t, std::uint64_t> place = {};
+    /// The log of `wireproof verbs` has it: each packet stands there as often as it was sent.
+    bool logged = false;
+    /// The log says that the packet was lost.
+    bool lost = false;
 
     /// Whether the receiver would have accepted it, as far as the capture shows.
     bool believed() const { return packet && icrc != IcrcState::wrong; }
@@ -47,6 +54,8 @@ public:
         std::uint64_t cut = 0;        // packets whose ICRC the snap length cut off
         std::uint64_t icrc_bad = 0;   // of packets
         std::uint64_t malformed = 0;  // packets whose ICRC is right or was not captured
+        std::uint64_t time_above_unit =
+            0;  // all packets of the file without a time for this reason
         /// How many frames may hide packets of RoCEv2, by the reason: "link type 197 (ERF)" -> 12.
         std::map<std::string, std::uint64_t> unread = {};
     };

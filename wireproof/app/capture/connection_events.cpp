@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace wireproof::capture {
@@ -27,22 +29,30 @@ std::string_view answer_name(bool atomic) {
 }  // namespace
 
 std::string Direction::name() const {
-    return fmt::format("{} > {} qp {:06x}{}{}", from.host_text(), to.host_text(), queue_pair,
+    return fmt::format("{} > {} qp {:06x}{}{}{}", from.host_text(), to.host_text(), queue_pair,
+                       connection == 1 ? "" : fmt::format(" ({})", connection),
                        network.empty() ? "" : " in ", network);
 }
 
-std::size_t ConnectionEvents::on_packet(const SeenPacket& seen) {
+ConnectionEvents::Followed ConnectionEvents::on_packet(const SeenPacket& seen) {
     const std::size_t direction = direction_of(seen);
+    const std::size_t route = keys_[direction].route;
+    const auto copy_of = copies_.on_packet(seen, route);
+    if (copy_of && !seen.logged) return {direction, copy_of};
+    follow(seen, direction, copy_of.has_value());
+    copies_.note(seen, route);
+    return {direction};
+}
+
+void ConnectionEvents::follow(const SeenPacket& seen, std::size_t direction, bool logged_twice) {
     const proto::ib::Transport transport = seen.packet->opcode->transport();
     if (const auto pair = cm_.on_packet(seen)) connect(*pair);
-    if (transport != proto::ib::Transport::rc && transport != proto::ib::Transport::uc)
-        return direction;
+    if (transport != proto::ib::Transport::rc && transport != proto::ib::Transport::uc) return;
     if (seen.packet->opcode->is_response()) {
         on_response(seen, direction);
     } else {
-        on_request(seen, direction);
+        on_request(seen, direction, logged_twice);
     }
-    return direction;
 }
 
 // A route and its opposite have the numbers 2 n and 2 n + 1.
@@ -60,14 +70,43 @@ std::size_t ConnectionEvents::direction_of(const SeenPacket& seen) {
     const proto::ib::Transport transport = seen.packet->opcode->transport();
     const Key key{route_of(datagram.from, datagram.to, seen.network, transport),
                   seen.packet->bth().dest_qp};
-    const auto [place, fresh] = numbers_.emplace(key, directions_.size());
-    const std::size_t number = place->second;
-    if (!fresh) return number;
-    directions_.push_back({.from = datagram.from,
-                           .to = datagram.to,
+    const auto known = numbers_.find(key);
+    if (known == numbers_.end()) return add_direction(seen, key, 1);
+    const std::size_t number = known->second;
+    if (!ends_before(seen, number)) return number;
+    // The opposite direction belongs to the same connection.
+    if (const auto peer = pairing_.peer_of(number)) followed_[*peer].ended = true;
+    return add_direction(seen, key, directions_[number].connection + 1);
+}
+
+// The number of a queue pair is used again. A sender does not go back so far, and a capture does
+// not miss so many packets.
+bool ConnectionEvents::ends_before(const SeenPacket& seen, std::size_t direction) const {
+    constexpr std::int64_t reads_max = 16;  // that adapters keep outstanding
+    const State& state = followed_[direction];
+    if (state.ended) return true;
+    const proto::ib::Opcode& opcode = *seen.packet->opcode;
+    const proto::ib::Transport transport = opcode.transport();
+    const bool connected =
+        transport == proto::ib::Transport::rc || transport == proto::ib::Transport::uc;
+    if (!connected || opcode.is_response() || !state.sent.next()) return false;
+    const std::int64_t ahead =
+        proto::ib::difference(seen.packet->bth().psn, state.sent.next()->last(state.path_mtus));
+    return ahead > Pairing::near || ahead < -Pairing::near - reads_max * state.longest_read;
+}
+
+std::size_t ConnectionEvents::add_direction(const SeenPacket& seen, const Key& key,
+                                            std::uint32_t connection) {
+    const std::size_t number = directions_.size();
+    const proto::ib::Transport transport = seen.packet->opcode->transport();
+    numbers_.insert_or_assign(key, number);
+    keys_.push_back(key);
+    directions_.push_back({.from = seen.datagram.from,
+                           .to = seen.datagram.to,
                            .queue_pair = key.queue_pair,
                            .transport = transport,
-                           .network = seen.network});
+                           .network = seen.network,
+                           .connection = connection});
     followed_.push_back({{}, FollowedResponder(transport), {}, {}});
     pairing_.add(key.route);
     if (const auto announced = announced_.find(key); announced != announced_.end()) {
@@ -87,37 +126,45 @@ void ConnectionEvents::connect(const ConnectedPair& pair) {
                                          std::tuple{listener, requester, pair.listener.psn}}) {
         const Announced connection{psn, pair.path_mtu, peer};
         if (const auto known = numbers_.find(key); known != numbers_.end()) {
-            begin(known->second, connection);
-        } else {
-            announced_.insert_or_assign(key, connection);
+            followed_[known->second].ended = true;
         }
+        announced_.insert_or_assign(key, connection);
     }
 }
 
 void ConnectionEvents::begin(std::size_t direction, const Announced& connection) {
-    Followed& followed = followed_[direction];
-    followed = {{}, FollowedResponder(directions_[direction].transport), {}, {}};
+    State& followed = followed_[direction];
     followed.responder.expect(connection.psn);
     if (connection.path_mtu) followed.path_mtus.learn_exactly(*connection.path_mtu);
     const auto peer = numbers_.find(connection.peer);
-    if (peer != numbers_.end() && peer->second != direction) {
+    if (peer != numbers_.end() && peer->second != direction && !followed_[peer->second].ended) {
         pairing_.pair(direction, peer->second);
     }
 }
 
-void ConnectionEvents::on_request(const SeenPacket& seen, std::size_t direction) {
-    Followed& followed = followed_[direction];
+void ConnectionEvents::on_request(const SeenPacket& seen, std::size_t direction,
+                                  bool logged_twice) {
+    State& followed = followed_[direction];
     const proto::ib::Packet& request = *seen.packet;
     const proto::ib::Opcode& opcode = *request.opcode;
     const proto::ib::Psn psn = request.bth().psn;
     const bool reliable = directions_[direction].transport == proto::ib::Transport::rc;
     followed.path_mtus.learn(request);
+    const PsnBehind behind(request);
+    followed.longest_read = std::max(followed.longest_read,
+                                     proto::ib::difference(behind.last(followed.path_mtus), psn));
 
     // UC resends nothing; a second copy comes from the network.
-    const bool again = reliable && followed.sent.goes_back(request, followed.path_mtus);
+    const bool back = reliable && followed.sent.goes_back(request, followed.path_mtus);
+    const bool again = back && !logged_twice;
     if (again && pairing_.was_refused(direction, psn)) followed.responder.on_refusal(psn);
-    const FollowedResponder::Outcome outcome =
-        followed.responder.on_request(request, followed.path_mtus);
+    if (again) {
+        const std::size_t route = keys_[direction].route;
+        copies_.expect_again(route);
+        copies_.expect_again(route ^ 1);
+    }
+    FollowedResponder::Outcome outcome;
+    if (!seen.lost) outcome = followed.responder.on_request(request, followed.path_mtus);
     std::string what;
     if (reliable && opcode.verb != proto::ib::Verb::send && opcode.verb != proto::ib::Verb::write) {
         const auto asked = followed.answers.on_request(request, followed.path_mtus);
@@ -138,7 +185,7 @@ void ConnectionEvents::on_request(const SeenPacket& seen, std::size_t direction)
     }
     if (!reliable) return;
     pairing_.on_request(direction, {.psn = psn,
-                                    .end = PsnBehind(request).last(followed.path_mtus),
+                                    .end = behind.last(followed.path_mtus),
                                     .port = seen.datagram.from.port,
                                     .ends = opcode.ends()});
 }
@@ -154,6 +201,7 @@ void ConnectionEvents::on_response(const SeenPacket& seen, std::size_t direction
     if (acknowledges) answer.msn = aeth.msn;
     const Pairing::Answered answered = pairing_.on_answer(direction, answer);
     if (refuses) {
+        copies_.expect_again(keys_[direction].route ^ 1);
         tell_refusal(seen, direction, answered);
         take_refusal(response, answered);
     } else if (answered.way) {
@@ -191,7 +239,7 @@ void ConnectionEvents::take_refusal(const proto::ib::Packet& refusal,
         }
         return;
     }
-    Followed& followed = followed_[*answered.way];
+    State& followed = followed_[*answered.way];
     if (!fatal) {
         followed.responder.on_refusal(refusal.bth().psn);
         return;
@@ -205,16 +253,18 @@ void ConnectionEvents::take_refusal(const proto::ib::Packet& refusal,
 
 void ConnectionEvents::take_answer(const SeenPacket& seen, std::size_t direction,
                                    std::size_t requests) {
-    Followed& followed = followed_[requests];
+    State& followed = followed_[requests];
     const proto::ib::Packet& response = *seen.packet;
     const proto::ib::Psn psn = response.bth().psn;
     followed.path_mtus.learn(response);
     // A response without an AETH decodes with the syndrome of an acknowledgement.
     if (response.headers.aeth.syndrome.kind() != proto::ib::SyndromeKind::ack) return;
-    const FollowedAnswers::Outcome outcome =
-        response.opcode->verb == proto::ib::Verb::acknowledge
-            ? followed.answers.on_acknowledge(psn, followed.path_mtus)
-            : followed.answers.on_answer(psn, followed.path_mtus);
+    FollowedAnswers::Outcome outcome;
+    if (!seen.lost) {
+        outcome = response.opcode->verb == proto::ib::Verb::acknowledge
+                      ? followed.answers.on_acknowledge(psn, followed.path_mtus)
+                      : followed.answers.on_answer(psn, followed.path_mtus);
+    }
     if (outcome.lost) {
         const std::string_view name = answer_name(outcome.lost->atomic);
         const std::uint32_t from = outcome.lost->from.value();

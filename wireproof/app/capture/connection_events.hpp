@@ -13,6 +13,7 @@
 
 #include "wireproof/app/capture/capture_walk.hpp"
 #include "wireproof/app/capture/cm_pairs.hpp"
+#include "wireproof/app/capture/copy_finder.hpp"
 #include "wireproof/app/capture/followed_answers.hpp"
 #include "wireproof/app/capture/followed_responder.hpp"
 #include "wireproof/app/capture/pairing.hpp"
@@ -28,8 +29,10 @@ struct Direction {
     std::uint32_t queue_pair = 0;
     proto::ib::Transport transport = proto::ib::Transport::rc;
     std::string network = {};  // of a tunnel
+    /// Which of the connections that used this queue pair one after the other, from 1.
+    std::uint32_t connection = 1;
 
-    /// "198.18.0.2 > 198.18.0.3 qp 000047"
+    /// "198.18.0.2 > 198.18.0.3 qp 000047", of a later connection "… qp 000047 (2)".
     std::string name() const;
 };
 
@@ -45,9 +48,14 @@ struct ConnectionEvent {
 
 class ConnectionEvents {
 public:
-    /// Call it with each packet that is believed. Returns the number of its direction. Directions
-    /// are numbered from 0 in the order in which they appear.
-    std::size_t on_packet(const SeenPacket& seen);
+    struct Followed {
+        std::size_t direction = 0;
+        /// Not followed: a copy of the packet with this number.
+        std::optional<std::uint64_t> copy_of = {};
+    };
+    /// Call it with each packet that is believed. Directions are numbered from 0 in the order in
+    /// which they appear.
+    Followed on_packet(const SeenPacket& seen);
 
     const std::vector<Direction>& directions() const { return directions_; }
     const std::vector<ConnectionEvent>& events() const { return events_; }
@@ -67,11 +75,13 @@ private:
         std::uint32_t queue_pair = 0;
         friend auto operator<=>(const Key&, const Key&) = default;
     };
-    struct Followed {
+    struct State {
         SentSequence sent;
         FollowedResponder responder;
         FollowedAnswers answers;  // to the requests of this direction
         PathMtuSet path_mtus;
+        std::int64_t longest_read = 0;  // in PSNs
+        bool ended = false;             // the next packet belongs to another connection
     };
     /// The settings that CM announced for a direction before its first packet.
     struct Announced {
@@ -83,9 +93,12 @@ private:
     std::size_t route_of(const Address& from, const Address& to, const std::string& network,
                          proto::ib::Transport transport);
     std::size_t direction_of(const SeenPacket& seen);
+    bool ends_before(const SeenPacket& seen, std::size_t direction) const;
+    std::size_t add_direction(const SeenPacket& seen, const Key& key, std::uint32_t connection);
+    void follow(const SeenPacket& seen, std::size_t direction, bool logged_twice);
     void connect(const ConnectedPair& pair);
     void begin(std::size_t direction, const Announced& connection);
-    void on_request(const SeenPacket& seen, std::size_t direction);
+    void on_request(const SeenPacket& seen, std::size_t direction, bool logged_twice);
     void on_response(const SeenPacket& seen, std::size_t direction);
     void tell_refusal(const SeenPacket& seen, std::size_t direction,
                       const Pairing::Answered& answered);
@@ -94,12 +107,14 @@ private:
     void tell(const SeenPacket& seen, std::size_t direction, std::string what);
 
     std::map<RouteKey, std::size_t> routes_;
-    std::map<Key, std::size_t> numbers_;
+    std::map<Key, std::size_t> numbers_;  // of the present connections
     std::map<Key, Announced> announced_;
+    CopyFinder copies_;
     CmPairs cm_;
     std::vector<Direction> directions_;
-    std::vector<Followed> followed_;  // by direction
-    Pairing pairing_;                 // by direction, too
+    std::vector<Key> keys_;        // by direction
+    std::vector<State> followed_;  // by direction
+    Pairing pairing_;              // by direction, too
     std::vector<ConnectionEvent> events_;
 };
 

@@ -140,8 +140,13 @@ void Opener::on_link(std::uint16_t link_type, ConstBytes bytes) {
         case link_raw:
         case link_ipv4:
         case link_ipv6: return on_ip(bytes);
-        case link_sll: return on_type(pair_at(bytes, 14), behind(bytes, 16));
-        case link_sll2: return on_type(pair_at(bytes, 0), behind(bytes, 20));
+        case link_sll:
+            found_.place = pair_at(bytes, 0);
+            return on_type(pair_at(bytes, 14), behind(bytes, 16));
+        case link_sll2:
+            found_.place = std::uint64_t{pair_at(bytes, 4)} << 24 |
+                           std::uint64_t{pair_at(bytes, 6)} << 8 | byte_at(bytes, 10);
+            return on_type(pair_at(bytes, 0), behind(bytes, 20));
         default: break;
     }
     const std::string_view name = link_type_name(link_type);

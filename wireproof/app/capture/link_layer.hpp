@@ -20,6 +20,9 @@ struct FrameContent {
     /// The reason why a RoCEv2 packet may be hidden, for example "link type 197 (ERF)" or "ESP";
     /// empty: none.
     std::string unread = {};
+    /// The interface and the direction in which a capture on all interfaces saw the frame; 0: the
+    /// link type does not tell them. Only whether two are equal matters.
+    std::uint64_t place = 0;
 };
 
 FrameContent open_frame(const CapturedPacket& frame);

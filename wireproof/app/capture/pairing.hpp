@@ -20,6 +20,9 @@ namespace wireproof::capture {
 
 class Pairing {
 public:
+    /// The largest number of packets that a capture may miss, or by which an answer may be late.
+    static constexpr std::int64_t near = 1 << 16;
+
     /// A way is one direction of a connection. Ways are numbered from 0 in the order of the calls.
     /// All ways from one host to another share a route; route ^ 1 is the opposite route.
     void add(std::size_t route);
@@ -64,9 +67,6 @@ public:
 private:
     static constexpr std::size_t few = 16;
     static constexpr std::size_t recent_max = 64;
-    /// The largest number of packets that a capture may miss, or by which an answer may be late.
-    static constexpr std::int64_t near = 1 << 16;
-
     struct Recent {
         proto::ib::Psn psn;
         bool used = false;

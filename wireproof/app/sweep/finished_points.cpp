@@ -4,11 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/common/version.hpp"
 #include "wireproof/app/sweep/sweep_results.hpp"
+#include "wireproof/base/crc.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -18,12 +21,31 @@ SweepJson parsed(const std::string& line) {
     return point.is_object() ? point : SweepJson::object();
 }
 
+// The last field of a line is a CRC of the text before it.
+constexpr std::string_view check_begin = ",\"check\":\"";
+constexpr std::string_view check_end = "\"}";
+constexpr std::size_t check_digits = 8;
+
+std::string check_of(std::string_view text) {
+    return fmt::format("{}{:0{}x}{}", check_begin, Crc32::of(std::as_bytes(std::span(text))),
+                       check_digits, check_end);
+}
+
+/// Whether the line has a check that does not fit. A line without one is of another version.
+bool is_changed(std::string_view line) {
+    const std::size_t size = check_begin.size() + check_digits + check_end.size();
+    if (line.size() < size) return false;
+    const std::string_view check = line.substr(line.size() - size);
+    return check.starts_with(check_begin) && check != check_of(line.substr(0, line.size() - size));
+}
+
 /// The name of a field that this version would have written differently; empty if none.
 std::string wrong_field(const SweepJson& point, const lab::RetrySettings& settings,
                         const lab::RetryPlan& plan) {
     if (std::string field = lacking(point, settings, plan); !field.empty()) return field;
     const auto by = point.find("version");
-    return by == point.end() || *by != version() ? "version" : "";
+    if (by == point.end() || *by != version()) return "version";
+    return point.contains("check") ? "" : "check";
 }
 
 [[noreturn]] void refuse(const std::string& place, const std::string& what) {
@@ -35,7 +57,9 @@ std::string wrong_field(const SweepJson& point, const lab::RetrySettings& settin
 std::string results_line(const lab::SweepPoint& point, const lab::RetryPlan& plan) {
     SweepJson json = sweep_json(point, plan);
     json["version"] = version();
-    return json.dump() + "\n";
+    std::string line = json.dump();
+    line.pop_back();  // the brace
+    return line + check_of(line) + "\n";
 }
 
 lab::SweepPoint point_of_line(const std::string& line, const lab::RetrySettings& settings) {
@@ -60,6 +84,7 @@ void FinishedPoints::load(const std::string& text, const std::string& path) {
         const std::string line = text.substr(at, end - at);
         at = end + 1;
         const std::string place = fmt::format("{}:{}", path, ++number);
+        if (is_changed(line)) refuse(place, "the line was changed: its check does not fit");
         const SweepJson point = parsed(line);
         const auto asked = point.find("asked");
         const auto wanted = asked == point.end() ? wanted_.end() : wanted_.find(asked->dump());

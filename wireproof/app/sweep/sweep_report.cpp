@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/version.hpp"
+#include "wireproof/app/sweep/sweep_quantities.hpp"
 #include "wireproof/app/sweep/sweep_results.hpp"
 #include "wireproof/lab/ladder/ladder_render.hpp"
 #include "wireproof/lab/link_retry/loss_trace.hpp"
@@ -26,17 +26,6 @@ using lab::SweepQuantity;
 // A ladder with more bad units than this is hard to read.
 constexpr double told_unit_error = 0.05;
 
-// "1e-9": removes the zero that C writes into the exponent.
-std::string figure(double value, int digits = 6) {
-    std::string text = fmt::format("{:.{}g}", value, digits);
-    for (const char* const sign : {"e-0", "e+0", "e+"}) {
-        const std::size_t at = text.find(sign);
-        if (at != std::string::npos)
-            text.replace(at, std::strlen(sign), sign[1] == '-' ? "e-" : "e");
-    }
-    return text;
-}
-
 // A whole number if it is short enough to read: 1 234 567, but 3.2e10.
 std::string count(double number) {
     if (number >= 1e7) return figure(number, 3);
@@ -52,60 +41,6 @@ std::string count_of(Whole number) {
 
 std::string percent(std::optional<double> value, int decimals) {
     return value ? fmt::format("{:.{}f}", *value * 100, decimals) : "";
-}
-
-SweepQuantity of_number(std::string_view name, std::string unit, double value) {
-    return {std::string(name), std::move(unit), figure(value), value};
-}
-
-// 0 means the protocol's own choice.
-SweepQuantity of_choice(std::string name, std::string unit, double value) {
-    if (value != 0) return of_number(name, std::move(unit), value);
-    return {std::move(name), "", "the protocol's own", std::nullopt, true};
-}
-
-SweepQuantity of_flag(const std::string& name, bool set) {
-    return {name, "", set ? name : ""};
-}
-
-// The three probabilities of the bursts.
-std::string text_of(const LossBursts& bursts) {
-    if (bursts.begin == 0) return "";
-    return figure(bursts.begin) + ", " + figure(bursts.end) + ", " + figure(bursts.loss_in_burst);
-}
-
-// Empty: the protocol's own choice, or it has no code.
-std::string text_of(lab::RetryFec fec) {
-    return fec == lab::RetryFec::own ? "" : fec == lab::RetryFec::on ? "FEC" : "no FEC";
-}
-
-/// `units`: some points have flits.
-std::vector<SweepQuantity> quantities_of(const lab::RetrySettings& s, bool units) {
-    std::vector<SweepQuantity> asked = {
-        {"protocol", "", std::string(name_of(s.protocol))},
-        of_number(lab::bit_error_rate, "", s.bit_error),
-        of_number("payload", "bytes", s.payload),
-        of_number("loop", "bytes", static_cast<double>(s.loop)),
-        of_choice("replay buffer", "units", s.buffer),
-        of_choice("units an ack", "", s.ack_every),
-        of_choice("timer", "bytes", static_cast<double>(s.timer)),
-        of_flag("loaded back", s.loaded_back),
-        of_flag("clean back", s.clean_back),
-        of_flag("renak on bad head", s.renak_on_bad_head),
-        of_number("notice loss", "", s.notice_loss),
-        {"bursts", "", text_of(s.bursts)},
-    };
-    if (units) {
-        asked.push_back({"FEC", "", text_of(s.fec)});
-        asked.push_back(of_choice("burst", "bits", s.burst_bits));
-        asked.push_back(of_choice("lanes", "", s.lanes));
-        asked.push_back(of_number("lane correlation", "", s.lane_correlation));
-    }
-    if (s.preset != nullptr) asked.push_back({"preset", "", std::string(s.preset->name)});
-    if (s.loss_trace) {
-        asked.push_back({"loss trace", "", fmt::format("{:016x}", s.loss_trace->digest())});
-    }
-    return asked;
 }
 
 std::vector<SweepFigures> figures_of(const SweepReport& report) {
@@ -152,7 +87,8 @@ private:
             "many units are sent in vain for each that is taken.");
         page_.add_text(
             "Solid lines are simulated, with their 95 % confidence as measured; dashed lines are "
-            "closed forms. Lengths and times are in bytes on the line.");
+            "closed forms, drawn where they describe the link; ~ marks one at the edge of its "
+            "domain. Lengths and times are in bytes on the line.");
         if (report_.stopped > 0) {
             page_.add_text(
                 fmt::format("{} more points were stopped before they were finished, and "
@@ -275,7 +211,8 @@ private:
     }
 
     static void add_figures(const lab::SweepPoint& p, std::vector<std::string>& row) {
-        for (std::string cell : {count_of(p.packets), percent(p.etr, 4), percent(p.closed_etr, 4),
+        for (std::string cell : {count_of(p.packets), percent(p.etr, 4),
+                                 (p.closed_at_edge ? "~" : "") + percent(p.closed_etr, 4),
                                  p.deviation ? fmt::format("{:+.1f}", *p.deviation) : "",
                                  figure(p.resend_ratio.value(), 4), percent(p.relative_error, 2),
                                  percent(p.throughput, 2), count_of(p.resent), count_of(p.timeouts),
@@ -290,7 +227,8 @@ private:
         double largest = -1;
         for (std::size_t i = 0; i < report_.points.size(); ++i) {
             const std::optional<double> deviation = report_.points[i].deviation;
-            if (!deviation || std::abs(*deviation) <= largest) continue;
+            if (!deviation || report_.points[i].closed_at_edge || std::abs(*deviation) <= largest)
+                continue;
             largest = std::abs(*deviation);
             at = i + 1;
         }

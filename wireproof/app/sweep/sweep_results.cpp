@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "wireproof/app/sweep/sweep_quantities.hpp"
 #include "wireproof/lab/link_retry/retry_presets.hpp"
 
 namespace wireproof::cli {
@@ -55,13 +56,17 @@ std::string line_note(const lab::SweepPoint& point) {
 std::string unit_line_note(const lab::SweepPoint& point) {
     const lab::SweepLine& line = *point.line;
     std::string text = fmt::format(
-        "{}: FEC {}, x{}, bursts of {}; of the units {:.3g} meet errors and {:.3g} fail;\n"
-        "  {} found by the code, {} miscorrected and found by the CRC; undetected {:.2g}",
+        "{}: FEC {}, x{}, bursts of {};\n"
+        "  of the units {:.3g} meet errors and {:.3g} fail;\n",
         name_of(point.settings.protocol), line.terms.corrects ? "on" : "off", line.terms.lanes,
-        line.terms.burst_bits, line.event, line.failure, line.counts.detected,
-        line.counts.miscorrected, line.undetected);
+        line.terms.burst_bits, line.event, line.failure);
+    text += line.terms.corrects
+                ? fmt::format("  {} found by the code, {} miscorrected and found by the CRC;\n",
+                              line.counts.detected, line.counts.miscorrected)
+                : fmt::format("  {} found by the CRC;\n", line.counts.detected);
+    text += fmt::format("  at most {:.2g} undetected", line.undetected);
     if (line.failures_in_time) {
-        text += fmt::format(",\n  {:.2g} FIT at {:.4g} GB/s", *line.failures_in_time,
+        text += fmt::format(", at most {:.2g} FIT at {:.4g} GB/s", *line.failures_in_time,
                             line.bytes_per_second / 1e9);
     }
     return text + "\n";
@@ -119,6 +124,7 @@ lab::SweepPoint read_sweep_point(const SweepJson& line, const lab::RetrySettings
     for (std::size_t i = 0; i < lab::latency_names.size(); ++i) {
         point.latency[i] = word_of<std::uint64_t>(line["latency"][lab::latency_names[i]]);
     }
+    point.closed_at_edge = line["closed_at_edge"].get<bool>();
     if (const auto why = line.find("cannot_jump"); why != line.end() && why->is_string()) {
         point.cannot_jump = why->get<std::string>();
     }
@@ -157,6 +163,39 @@ std::string in_six_columns(std::uint64_t value) {
     return fmt::format("{:.1f}e{}", static_cast<double>(value) / std::pow(10, exponent), exponent);
 }
 
+/// The line of a point begins with it.
+std::string_view row_name(const lab::SweepPoint& point) {
+    const lab::RetryPreset* const preset = point.settings.preset;
+    return preset != nullptr ? preset->name : name_of(point.settings.protocol);
+}
+
+/// For each point, the settings without a column of their own, if the points differ in them.
+std::vector<std::string> other_settings(const std::vector<lab::SweepPoint>& points) {
+    const bool units =
+        std::ranges::any_of(points, [](const auto& p) { return p.line.has_value(); });
+    std::vector<lab::SweepFigures> figures;
+    for (const lab::SweepPoint& point : points) {
+        figures.push_back(
+            {.settings = point.settings, .asked = quantities_of(point.settings, units)});
+    }
+    constexpr std::array<std::string_view, 6> columns = {"protocol", lab::bit_error_rate, "payload",
+                                                         "loop",     "replay buffer",     "preset"};
+    std::vector<std::string> texts(points.size());
+    for (std::size_t i = 0; !points.empty() && i < figures.front().asked.size(); ++i) {
+        if (std::ranges::find(columns, figures.front().asked[i].name) != columns.end()) continue;
+        if (!lab::varies(figures, i)) continue;
+        for (std::size_t point = 0; point < points.size(); ++point) {
+            const std::string label = label_of(figures[point].asked[i]);
+            if (label.empty()) continue;
+            std::string& text = texts[point];
+            const std::size_t line = text.size() - (text.rfind('\n') + 1);
+            const bool fits = line + 2 + label.size() < 79;
+            text += (text.empty() ? "  " : fits ? ", " : ",\n  ") + label;
+        }
+    }
+    return texts;
+}
+
 std::string in_five_columns(double deviation) {
     return std::abs(deviation) < 99.95   ? fmt::format("{:+.1f}", deviation)
            : std::abs(deviation) < 9'999 ? fmt::format("{:+.0f}", deviation)
@@ -166,19 +205,30 @@ std::string in_five_columns(double deviation) {
 }  // namespace
 
 std::string sweep_table(const std::vector<lab::SweepPoint>& points) {
-    std::string text =
-        fmt::format("{:<16}{:>7}{:>8}{:>8}{:>7}{:>7}{:>6}{:>7}{:>7}{:>7}\n", "protocol", "ber",
-                    "payload", "packets", "ETR %", "closed", "dev", "thru %", "buffer", "p99.9");
+    // A line has 80 columns. The name of a preset takes the place of the latency, which the lines
+    // below the table have in nanoseconds.
+    const bool presets =
+        std::ranges::any_of(points, [](const auto& p) { return p.settings.preset != nullptr; });
+    const int name_columns = presets ? 24 : 16;
+    const std::vector<std::string> others = other_settings(points);
+    std::string text = fmt::format("{:<{}}{:>7}{:>8}{:>7}{:>7}{:>7}{:>7}{:>6}{:>7}",
+                                   presets ? "preset" : "protocol", name_columns, "ber", "payload",
+                                   "loop", "buffer", "ETR %", "closed", "dev", "thru %");
+    text += presets ? "\n" : fmt::format("{:>7}\n", "p99.9");
     std::string notes;
     std::string lines;
-    for (const lab::SweepPoint& p : points) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        const lab::SweepPoint& p = points[i];
         if (p.stopped) continue;
         const std::string deviation = p.deviation ? in_five_columns(*p.deviation) : "-";
-        text += fmt::format("{:<16}{:>7.2g}{:>8}{:>8.2g}{:>7}{:>7}{:>6}{:>7}{:>7}{:>7}\n",
-                            name_of(p.settings.protocol), p.settings.bit_error, p.settings.payload,
-                            to_number(p.packets), percent_text(p.etr), percent_text(p.closed_etr),
-                            deviation, percent_text(p.throughput), p.kept_most,
-                            in_six_columns(p.latency[2]));
+        text += fmt::format("{:<{}}{:>7.2g}{:>8}{:>7}{:>7}{:>7}{:>7}{:>6}{:>7}", row_name(p),
+                            name_columns, p.settings.bit_error, p.settings.payload,
+                            in_six_columns(p.loop), p.buffer == 0 ? "-" : in_six_columns(p.buffer),
+                            percent_text(p.etr),
+                            (p.closed_at_edge ? "~" : "") + percent_text(p.closed_etr), deviation,
+                            percent_text(p.throughput));
+        text += presets ? "\n" : fmt::format("{:>7}\n", in_six_columns(p.latency[2]));
+        if (!others[i].empty()) text += others[i] + "\n";
         if (p.settings.preset != nullptr) lines += line_note(p);
         if (p.line) lines += unit_line_note(p);
         if (!p.cannot_jump.empty() && notes.empty()) {
@@ -187,19 +237,21 @@ std::string sweep_table(const std::vector<lab::SweepPoint>& points) {
     }
     for (const lab::SweepPoint& p : points) {
         if (!p.stopped) continue;
-        text += fmt::format("stopped: {}, ber {:.2g}, payload {}, after {:.2g} packets\n",
-                            name_of(p.settings.protocol), p.settings.bit_error, p.settings.payload,
-                            to_number(p.packets));
+        text +=
+            fmt::format("stopped: {}, ber {:.2g}, payload {}, after {:.2g} packets\n", row_name(p),
+                        p.settings.bit_error, p.settings.payload, to_number(p.packets));
     }
     return text + lines + notes;
 }
 
 std::string sweep_csv(const std::vector<lab::SweepPoint>& points) {
-    static constexpr std::array<const char*, 22> columns = {
-        "protocol",       "ber",          "packets",      "payload",  "etr",       "throughput",
-        "relative_error", "closed_form",  "resent",       "timeouts", "deviation", "loop",
-        "buffer",         "ack_every",    "timer",        "acks",     "naks",      "buffer_mean",
-        "buffer_most",    "resend_ratio", "closed_ratio", "lost"};
+    static constexpr std::array<const char*, 23> columns = {
+        "protocol",     "ber",         "packets",        "payload",
+        "etr",          "throughput",  "relative_error", "closed_form",
+        "resent",       "timeouts",    "deviation",      "loop",
+        "buffer",       "ack_every",   "timer",          "acks",
+        "naks",         "buffer_mean", "buffer_most",    "resend_ratio",
+        "closed_ratio", "lost",        "closed_at_edge"};
     std::string text;
     for (const char* const column : columns) text += std::string(column) + ",";
     text += "latency_p50,latency_p99,latency_p99.9,latency_max,preset,goodput,stopped";

@@ -34,7 +34,8 @@ TEST(CLayout, IsThatOfTheFirstVersion) {
     EXPECT_EQ(offsetof(wireproof_point_plan, progress), 48U);
     EXPECT_LAST(wireproof_point_plan, user, 64);
     EXPECT_EQ(offsetof(wireproof_point_figures, buffer_most), 144U);
-    EXPECT_LAST(wireproof_point_figures, latency_max, 184);
+    EXPECT_EQ(offsetof(wireproof_point_figures, latency_max), 176U);
+    EXPECT_LAST(wireproof_point_figures, closed_at_edge, 192);
     EXPECT_EQ(offsetof(wireproof_search_settings, window), 32U);
     EXPECT_EQ(offsetof(wireproof_search_settings, faults), 56U);
     EXPECT_LAST(wireproof_search_settings, states_max, 80);

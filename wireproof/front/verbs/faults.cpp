@@ -5,6 +5,7 @@
 
 #include "wireproof/base/check.hpp"
 #include "wireproof/base/random.hpp"
+#include "wireproof/core/packet_marks.hpp"
 #include "wireproof/host/memory_guard.hpp"
 #include "wireproof/proto/ib/packet.hpp"
 
@@ -48,7 +49,7 @@ std::string mark_of(const PacketFate& decided, const std::optional<std::size_t>&
         if (there) what += (what.empty() ? "" : ", ") + word;
     };
     const Fate& fate = decided.fate;
-    add(fate.lost, "lost");
+    add(fate.lost, std::string(mark_lost));
     add(flipped.has_value(), "damaged");
     add(fate.held_behind > 0, "held back behind " + std::to_string(fate.held_behind));
     add(decided.delay > Duration(),

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <utility>
 
+#include "wireproof/core/packet_marks.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 
 namespace wireproof::verbs {
@@ -95,7 +96,7 @@ Expected<PacketLog> PacketLog::create(const std::string& path, Instant now) {
 }
 
 PacketLog::PacketLog(int file, std::int64_t offset)
-    : file_(file), offset_(offset), pcapng_("wireproof verbs") {
+    : file_(file), offset_(offset), pcapng_(packet_log_application) {
     pcapng_.add_interface("wireproof0", link_type_raw);
 }
 

@@ -275,9 +275,13 @@ void FlitAdapter::fill_in(const RetrySettings& s, std::size_t sweep, RetryLink& 
     if (link.timer == 0) link.timer = ((s.loop + unit - 1) / unit + ignore_beyond_loop) * unit;
     link.line = UnitLineTerms{.unit = unit};
     if (Sweep(sweep) == Sweep::ucie_256 || Sweep(sweep) == Sweep::ucie_68) {
-        // UCIE-9: no code, and a CRC of 16 bits
+        // UCIE-9: no code, and a CRC of 16 bits for each 128 bytes. Its polynomial has a parity and
+        // a primitive part of degree 15 (UCIE-8), so it finds each three wrong bits.
         link.line->groups = 0;
         link.line->check_bits = 16;
+        link.line->check_symbol = 1;
+        link.line->check_finds = 3;
+        link.line->check_parts = Sweep(sweep) == Sweep::ucie_256 ? 2 : 1;
     }
     link.scheme = static_cast<Sweep>(sweep) == Sweep::selective ? RetryScheme::stored_notice
                                                                 : RetryScheme::patient_notice;

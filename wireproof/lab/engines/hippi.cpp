@@ -36,7 +36,8 @@ struct HippiEnd {
     std::uint64_t stride() const { return 765; }  // three times the number of all sequence numbers
 
     static FrameInfo describe(ConstBytes frame) { return hippi::describe(frame); }
-    /// A frame that carries a number back. The second frame with the same number is the notice.
+    static constexpr bool counts_notices = true;
+    /// A frame that only carries a number back. It is an acknowledgement or a copy of a notice.
     static bool is_notice(ConstBytes frame) {
         const auto control = hippi::Control::decode(frame.last<hippi::control_size>());
         return control && control->type == hippi::Type::null;

@@ -123,11 +123,11 @@ double touches_one(const UnitLineTerms& terms) {
     return count / 8.0;
 }
 
-/// Calls `visit(k, P)` with the probabilities that k of the bits of a unit begin an event, from k =
-/// 0 on, until the rest is negligible.
+/// Calls `visit(k, P)` with the probabilities that k of the bits of so many bytes begin an event,
+/// from k = 0 on, until the rest is negligible.
 template <class Visit>
-void for_each_count(const UnitLineTerms& terms, double bit_error, Visit&& visit) {
-    const auto bits = static_cast<double>(8 * terms.unit);
+void for_each_count(std::size_t bytes, double bit_error, Visit&& visit) {
+    const auto bits = static_cast<double>(8 * bytes);
     const double odds = bit_error / (1 - bit_error);
     double probability = std::exp(bits * std::log1p(-bit_error));
     for (double k = 0; k <= bits; ++k) {
@@ -186,7 +186,7 @@ double unit_failure(const UnitLineTerms& terms, double bit_error) {
     const double two_good =
         (1 - r) * (1 - r) * (1 - two_events_fail(terms)) + 2 * r * (1 - r) * three_good;
     double fails = 0;
-    for_each_count(terms, bit_error, [&](std::size_t events, double probability) {
+    for_each_count(terms.unit, bit_error, [&](std::size_t events, double probability) {
         if (events == 1) fails += probability * one;
         if (events == 2) fails += probability * (1 - two_good);
         if (events == 3) fails += probability * (1 - std::pow(1 - r, 3) * three_good);
@@ -196,7 +196,24 @@ double unit_failure(const UnitLineTerms& terms, double bit_error) {
 }
 
 double unit_undetected(const UnitLineTerms& terms, double bit_error) {
-    return std::ldexp(unit_failure(terms, bit_error), -static_cast<int>(terms.check_bits));
+    const bool doubled = terms.lanes > 1 && terms.correlation > 0;
+    const std::uint32_t of_event =
+        (terms.check_symbol == 1 ? terms.burst_bits : touched(7, terms.burst_bits)) *
+        (doubled ? 2 : 1);
+    // A code that "repairs" a good byte makes it wrong, one in each group.
+    const std::uint32_t by_code = terms.corrects ? terms.groups : 0;
+    const std::uint32_t by_line = terms.check_finds + 1 - std::min(by_code, terms.check_finds);
+    const std::uint32_t least = (by_line + of_event - 1) / of_event;
+    double many = 0;
+    for_each_count(terms.unit / terms.check_parts, bit_error,
+                   [&](std::size_t events, double probability) {
+                       if (events >= least) many += probability;
+                   });
+    // A check that finds three wrong bits, but not four, has a parity: it finds each odd number.
+    // Then it misses twice as many of the even ones.
+    const bool parity = terms.check_symbol == 1 && terms.check_finds % 2 == 1;
+    const double bad = std::min(terms.check_parts * many, unit_failure(terms, bit_error));
+    return std::ldexp(bad, -static_cast<int>(terms.check_bits - (parity ? 1 : 0)));
 }
 
 double failures_in_time(const UnitLineTerms& terms, double bit_error, double bytes_per_second) {
@@ -212,6 +229,7 @@ UnitLine::UnitLine(const UnitLineTerms& terms, double bit_error, std::uint64_t s
       random_(seed) {
     WIREPROOF_CHECK(terms.unit >= 1 && terms.unit <= 4096);
     WIREPROOF_CHECK(terms.lanes >= 1 && terms.lanes <= 64);
+    WIREPROOF_CHECK(terms.check_parts >= 1 && terms.unit % terms.check_parts == 0);
     WIREPROOF_CHECK(terms.groups >= 1 && terms.groups <= groups_max && terms.burst_bits >= 1);
     // A single event matters only if it can make the unit bad.
     double share = 1;
@@ -220,7 +238,7 @@ UnitLine::UnitLine(const UnitLineTerms& terms, double bit_error, std::uint64_t s
         share = correlated_event_fails(terms) > 0 ? terms.correlation : 0;
     }
     if (bit_error > 0) {
-        for_each_count(terms, bit_error, [&](std::size_t events, double probability) {
+        for_each_count(terms.unit, bit_error, [&](std::size_t events, double probability) {
             if (events == 1) one_ = share * probability;
             if (events > 1) more_ += probability;
         });
@@ -277,7 +295,7 @@ std::size_t UnitLine::draw_count(bool& correlated) {
     }
     left -= one_;
     std::size_t count = 2;
-    for_each_count(terms_, bit_error_, [&](std::size_t events, double probability) {
+    for_each_count(terms_.unit, bit_error_, [&](std::size_t events, double probability) {
         if (events < 2 || left < 0) return;
         count = events;
         left -= probability;

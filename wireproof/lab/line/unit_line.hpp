@@ -33,7 +33,10 @@ struct UnitLineTerms {
     /// Probability that a group with several wrong bytes looks as if one byte of it could be
     /// repaired.
     double miscorrects = 85.0 / 255;
-    std::uint32_t check_bits = 64;  // of the cyclic redundancy check
+    std::uint32_t check_bits = 64;   // of the cyclic redundancy check
+    std::uint32_t check_parts = 1;   // of the unit, equally long, each with a check of its own
+    std::uint32_t check_symbol = 8;  // bits: 8, or 1
+    std::uint32_t check_finds = 8;   // a check finds so many wrong symbols, wherever they are
 
     friend bool operator==(const UnitLineTerms&, const UnitLineTerms&) = default;
 };
@@ -58,15 +61,15 @@ std::uint32_t unrepaired_groups(const UnitLineTerms& terms, std::span<const Unit
 double unit_failure(const UnitLineTerms& terms, double bit_error);
 /// The probability that at least one event begins in a unit.
 double unit_event(const UnitLineTerms& terms, double bit_error);
-/// A bound of the probability that a unit is bad and neither code nor check finds it: such a unit
-/// is like a random one to the check.
+/// A bound of the probability that a unit is bad and neither code nor check finds it. Such a unit
+/// has more wrong symbols than the check finds wherever they are, and is then like a random one.
 double unit_undetected(const UnitLineTerms& terms, double bit_error);
 /// Units that are bad and not found in 10^9 hours.
 double failures_in_time(const UnitLineTerms& terms, double bit_error, double bytes_per_second);
 
 /// What became of the bad units that passed.
 struct UnitLineCounts {
-    std::uint64_t detected = 0;      // by the code
+    std::uint64_t detected = 0;      // by the code; if there is none, by the check
     std::uint64_t miscorrected = 0;  // by the code, and found by the check
 };
 

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <set>
 #include <vector>
 
 namespace wireproof::lab {
@@ -102,13 +104,16 @@ TEST(UnitLine, CorrelatedLanesFailWhereTheyShareAGroup) {
 }
 
 TEST(UnitLine, UndetectedUnitsAreARate) {
-    // x16 at 64 GT/s, 5e-6 bad units: 4.9e-4 in 10^9 hours.
+    // x16 at 64 GT/s, 5e-6 bad units. If the CRC found none for sure, 4.9e-4 in 10^9 hours.
     UnitLineTerms terms = flit;
     double bit_error = 2.7e-6;  // makes about 5e-6
     bit_error *= std::sqrt(5e-6 / unit_failure(terms, bit_error));
     expect_share(5e-6, 0.001, unit_failure(terms, bit_error));
-    expect_share(4.9e-4, 0.01, failures_in_time(terms, bit_error, 128e9));
-    EXPECT_EQ(unit_undetected(terms, bit_error), unit_failure(terms, bit_error) * 0x1p-64);
+    constexpr double units = 128e9 / 256 * 3600e9;
+    expect_share(4.9e-4, 0.01, unit_failure(terms, bit_error) * 0x1p-64 * units);
+    const double rate = failures_in_time(terms, bit_error, 128e9);
+    EXPECT_DOUBLE_EQ(rate, unit_undetected(terms, bit_error) * units);
+    EXPECT_LT(rate, 1e-14);
 }
 
 struct Measured {
@@ -170,6 +175,62 @@ TEST(UnitLine, AThirdOfTheSpoiltGroupsIsMiscorrected) {
     EXPECT_EQ(measured.counts.detected + measured.counts.miscorrected, 40'000U);
     const auto third = static_cast<double>(measured.counts.miscorrected) / 40'000;
     EXPECT_NEAR(third, 1.0 / 3, 4 * std::sqrt(2.0 / 9 / 40'000));
+}
+
+// The probabilities of k errors in n bits, k from `least` on, computed in another way.
+double at_least(double bits, double least, double bit_error) {
+    double sum = 0;
+    for (double k = least; k < least + 40; ++k) {
+        sum += std::exp(std::lgamma(bits + 1) - std::lgamma(k + 1) - std::lgamma(bits - k + 1) +
+                        k * std::log(bit_error) + (bits - k) * std::log1p(-bit_error));
+    }
+    return sum;
+}
+
+TEST(UnitLine, WhatTheCheckMissesHasMoreWrongBytesThanItAlwaysFinds) {
+    for (const double bit_error : {1e-15, 1e-9, 1e-6, 1e-4}) {
+        const auto expect = [&](const UnitLineTerms& terms, double bad) {
+            EXPECT_NEAR(unit_undetected(terms, bit_error) / bad, 1, 1e-6) << bit_error;
+        };
+        // With a code, six: it may make one of each group wrong.
+        expect(flit, at_least(2048, 6, bit_error) * 0x1p-64);
+        UnitLineTerms off = flit;
+        off.corrects = false;
+        expect(off, at_least(2048, 9, bit_error) * 0x1p-64);
+        off.burst_bits = 2;  // two bytes each
+        expect(off, at_least(2048, 5, bit_error) * 0x1p-64);
+        off.correlation = 0.1;
+        expect(off, at_least(2048, 3, bit_error) * 0x1p-64);
+        UnitLineTerms ucie = off;
+        ucie.burst_bits = 1;
+        ucie.correlation = 0;
+        ucie.check_bits = 16;
+        ucie.check_symbol = 1;
+        ucie.check_finds = 3;
+        ucie.check_parts = 2;
+        expect(ucie, 2 * at_least(1024, 4, bit_error) * 0x1p-15);
+        ucie.unit = 68;
+        ucie.check_parts = 1;
+        expect(ucie, at_least(544, 4, bit_error) * 0x1p-15);
+    }
+    // A bound is at most what fails at all.
+    UnitLineTerms long_bursts = flit;
+    long_bursts.burst_bits = 256;
+    EXPECT_EQ(unit_undetected(long_bursts, 1e-9), unit_failure(long_bursts, 1e-9) * 0x1p-64);
+    EXPECT_EQ(unit_undetected(flit, 0), 0);
+}
+
+// UCIE-8: x^16 + x^15 + x^2 + 1. Two wrong bits in a word of 128 bytes and the check have different
+// remainders, and so have one and three, because the polynomial has the factor x + 1.
+TEST(UnitLine, TheCheckOfUcieFindsEachThreeWrongBits) {
+    std::set<unsigned> remainders;
+    unsigned remainder = 1;
+    constexpr unsigned bits = 128 * 8 + 16;
+    for (unsigned i = 0; i < bits; ++i) {
+        EXPECT_TRUE(remainders.insert(remainder).second);
+        EXPECT_EQ(std::popcount(remainder) % 2, 1);
+        remainder = remainder << 1 ^ (remainder >> 15) * 0x18005U;
+    }
 }
 
 TEST(UnitLine, SkippedUnitsChangeNothingThatFollows) {

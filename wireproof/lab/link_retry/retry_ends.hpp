@@ -21,8 +21,10 @@ enum class RetryOrder : std::uint8_t {
 ///
 /// Some members are for links that have them: is_in_vain(frame), for frames of the sender that are
 /// as long as a unit, carry none, and announce a replay; receiver_times_out, if the timer that
-/// repairs a retry is the receiver's; and description(), if the names of the frames depend on the
-/// end's configuration. It is then used in place of describe().
+/// repairs a retry is the receiver's; counts_notices, if is_notice() is also true for
+/// acknowledgements, so that only frames that stats().naks counts are notices; and description(),
+/// if the names of the frames depend on the end's configuration. It is then used in place of
+/// describe().
 template <class End>
 concept RetryEnd = std::copyable<End> && Engine<decltype(End::engine)> &&
     requires(End end, const End& still, ConstBytes frame) {

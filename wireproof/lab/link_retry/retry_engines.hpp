@@ -56,7 +56,7 @@ Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
                       start, faults_of(s, link, plan.seed));
     RetryPoint point = point_of(s, link);
     const auto measured = [&] {
-        point.totals = run.totals();
+        take_counts(run, point);
         return point.relative_error();
     };
     bool records = false;

@@ -20,8 +20,14 @@ RetryPoint point_of(const RetrySettings& settings, const RetryLink& link);
 std::string_view jump_obstacle(const RetrySettings& settings);
 
 template <class Run>
-void take_figures(Run& run, RetryPoint& point) {
+void take_counts(const Run& run, RetryPoint& point) {
     point.totals = run.totals();
+    point.variance = run.batches().variance().value_or(0);
+}
+
+template <class Run>
+void take_figures(Run& run, RetryPoint& point) {
+    take_counts(run, point);
     point.line_counts = run.faults().line_counts();
     point.jumped = run.jumped();
     point.kept_most = run.kept_most();

@@ -38,7 +38,6 @@ private:
         settings.bit_error = rate;
         const RetryPoint foreseen = foreseen_point(settings).value();
         const double p = foreseen.unit_error;
-        const FailureCosts& costs = foreseen.link.costs;
         const std::uint64_t own_seed = seed + ++points_;
         SCOPED_TRACE(::testing::Message() << rate << ", loop " << settings.loop << ", payload "
                                           << settings.payload << ", seed " << own_seed);
@@ -47,7 +46,7 @@ private:
             EXPECT_NEAR(foreseen.closed_ratio().value() / expected_alone(foreseen), 1, 1e-6);
             return;
         }
-        if (p * costs.by_notice >= 0.1 || p * costs.head_timer >= 1) {
+        if (foreseen.domain != FormDomain::inside) {
             ++counted_[outside];
             return;
         }

@@ -33,6 +33,7 @@ void expect_same(const Both& both, const char* what) {
     }
     EXPECT_EQ(both.jumped.kept_most, both.lived.kept_most) << what;
     EXPECT_EQ(both.jumped.latency, both.lived.latency) << what;
+    EXPECT_EQ(both.jumped.variance, both.lived.variance) << what;
     EXPECT_EQ(static_cast<double>(both.lived.jumped), 0) << what;
 }
 

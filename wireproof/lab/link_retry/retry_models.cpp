@@ -106,6 +106,7 @@ void RetryModel::accept(std::uint64_t failures, std::uint64_t units) {
     totals_[RetryCount::kept] += Wide{units} * failed_.size();
     totals_[RetryCount::naks] += failures;
     const std::uint64_t vain = failures * (selective_ ? 1 : failed_.size());
+    batches_.take(units, vain);
     totals_[RetryCount::wasted] += vain;
     totals_[RetryCount::wasted_squared] += Wide{vain} * vain;
     latencies_.add({{unit_ + failures * round_, 1}}, units);

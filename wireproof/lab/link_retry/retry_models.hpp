@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "wireproof/lab/link_retry/retry_batches.hpp"
 #include "wireproof/lab/link_retry/retry_faults.hpp"
 #include "wireproof/lab/link_retry/retry_latencies.hpp"
 #include "wireproof/lab/link_retry/retry_point.hpp"
@@ -23,6 +24,7 @@ public:
     const RetryTotals& totals() const { return totals_; }
     std::size_t kept_most() const { return failed_.size(); }
     const Histogram& latencies() { return latencies_.histogram(); }
+    const RetryBatches& batches() const { return batches_; }
     const RetryFaults& faults() const { return faults_; }
     Wide jumped() const { return jumped_; }
 
@@ -42,6 +44,7 @@ private:
     std::uint64_t turns_ = 0;
     RetryFaults faults_;
     RetryLatencies latencies_;
+    RetryBatches batches_;
     RetryTotals totals_;
     Wide jumped_ = 0;
 

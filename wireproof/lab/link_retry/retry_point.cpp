@@ -5,13 +5,12 @@
 #include <vector>
 
 #include "wireproof/lab/link_retry/retry_build.hpp"
+#include "wireproof/lab/link_retry/retry_domain.hpp"
 #include "wireproof/lab/link_retry/retry_goal.hpp"
 #include "wireproof/lab/link_retry/retry_models.hpp"
 #include "wireproof/lab/link_retry/retry_unit_line.hpp"
 
 namespace wireproof::lab {
-namespace {}  // namespace
-
 RetryFaults faults_of(const RetrySettings& s, const RetryLink& link, std::uint64_t seed) {
     return RetryFaults({.forward = s.bit_error,
                         .back = s.clean_back || s.protocol == RetryProtocol::uc ? 0 : s.bit_error,
@@ -31,6 +30,7 @@ RetryPoint point_of(const RetrySettings& s, const RetryLink& link) {
     point.link = link;
     point.unit_error = frame_error(link, s.bit_error, link.unit.bytes());
     point.has_closed_form = is_independent(s) && !s.loaded_back;
+    point.domain = form_domain(s, link, point.unit_error);
     const bool bursts = s.bursts.begin > 0 && s.bursts.loss_in_burst > 0;
     const bool recorded = s.loss_trace && s.loss_trace->bad_frames() > 0;
     point.meets_errors = s.bit_error > 0 || bursts || recorded;
@@ -57,7 +57,7 @@ RetryPoint run_model(const RetrySettings& s, const RetryPlan& plan, const RetryL
             return true;
         },
         [&] {
-            point.totals = run.totals();
+            take_counts(run, point);
             return point.relative_error();
         });
     take_figures(run, point);
@@ -79,12 +79,30 @@ double RetryPoint::throughput() const {
     return packets() * link.unit.payload / number(totals[RetryCount::time]);
 }
 
+namespace {
+
+/// The variance of the resend ratio times the units, if the units were independent.
+double independent_variance(const RetryPoint& point) {
+    const double squared = number(point.totals[RetryCount::wasted_squared]) / point.packets();
+    return squared - point.resend_ratio() * point.resend_ratio();
+}
+
+}  // namespace
+
 std::optional<double> RetryPoint::relative_error() const {
-    const double n = packets();
     const double mean = resend_ratio();
     if (mean == 0) return std::nullopt;
-    const double squared = number(totals[RetryCount::wasted_squared]) / n;
-    return std::sqrt((squared - mean * mean) / n) / mean;
+    const double measured = std::sqrt(std::max(independent_variance(*this), variance) / packets());
+    // A run may have met none of the rare failures that cost most.
+    const double form = shows_closed_form()
+                            ? resend_ratio_error(link.scheme, unit_error, link.costs, packets())
+                            : 0;
+    return std::max(measured, form) / mean;
+}
+
+double RetryPoint::dependence() const {
+    const double independent = independent_variance(*this);
+    return variance > independent && independent > 0 ? std::sqrt(variance / independent) : 1;
 }
 
 std::optional<double> RetryPoint::closed_ratio() const {
@@ -102,7 +120,7 @@ std::optional<double> RetryPoint::deviation() const {
     const auto ratio = closed_ratio();
     if (!ratio || unit_error == 0) return std::nullopt;
     return (resend_ratio() - *ratio) /
-           resend_ratio_error(link.scheme, unit_error, link.costs, packets());
+           (resend_ratio_error(link.scheme, unit_error, link.costs, packets()) * dependence());
 }
 
 Expected<RetryPoint> foreseen_point(const RetrySettings& settings) {

@@ -141,6 +141,9 @@ struct RetryLink {
     FailureCosts costs;               // resolve() computes them from the rest
 };
 
+/// Whether the closed form describes a point (retry_domain.hpp).
+enum class FormDomain : std::uint8_t { inside, edge, outside };
+
 struct RetryPoint {
     RetryLink link;
     RetryTotals totals;
@@ -148,6 +151,9 @@ struct RetryPoint {
     double kept_mean = 0;
     std::array<std::uint64_t, 4> latency{};  // of units, 50, 99, 99.9, 100 %; bytes on the line
     double unit_error = 0;
+    /// The variance of the resend ratio as measured, times the units; 0: not known, or less than if
+    /// the units were independent.
+    double variance = 0;
     UnitLineCounts line_counts;  // of bad units that were sent forward, if link.line is set
     Wide jumped = 0;             // units that were not simulated one by one
     /// The point ended early because its time was over. The figures cover what was simulated,
@@ -162,17 +168,23 @@ struct RetryPoint {
     double etr() const { return etr_of(link.unit, resend_ratio()); }
     /// Payload bytes that the receiver took, for each byte time of the line.
     double throughput() const;
-    /// One standard error of the resend ratio as measured, divided by the ratio. Nothing if there
-    /// were no errors.
+    /// One standard error of the resend ratio, divided by the ratio: as measured, and at least that
+    /// of the closed form. Nothing if there were no errors.
     std::optional<double> relative_error() const;
+    /// The standard error of the resend ratio as measured, divided by that which independent units
+    /// would have: 1 or more. It is more if one failure leads to the next.
+    double dependence() const;
 
-    /// Nothing if no formula describes the point (bursts, a trace, a loaded way back).
+    /// Nothing if there is no formula (bursts, a trace, a loaded way back).
     std::optional<double> closed_ratio() const;
     std::optional<double> closed_etr() const;
-    /// The difference of the measured resend ratio and the closed form's, in standard errors of the
-    /// closed form.
+    /// The difference of the measured resend ratio and the closed form's, in standard errors: those
+    /// of the closed form for independent units, times dependence().
     std::optional<double> deviation() const;
     bool has_closed_form = true;
+    FormDomain domain = FormDomain::inside;  // of the closed form
+    /// Readers see the closed form only where it describes the point.
+    bool shows_closed_form() const { return has_closed_form && domain != FormDomain::outside; }
     /// Whether a unit can be bad. If not, there is nothing to measure.
     bool meets_errors = true;
 };

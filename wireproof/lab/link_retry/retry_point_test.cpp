@@ -182,5 +182,19 @@ TEST(RetryPoint, IsStoppedWhenItsTimeIsOver) {
     }
 }
 
+// Without errors there is no notice, so none is lost, and nothing else is.
+TEST(RetryPoint, TheLossOfNoticesLosesNothingOnALineWithoutErrors) {
+    for (std::size_t i = 0; i < retry_protocol_names.size(); ++i) {
+        RetrySettings settings{.protocol = static_cast<RetryProtocol>(i), .notice_loss = 0.9};
+        if (!resolve(settings)) continue;
+        const auto point = run_retry_point(settings, {.packets = 20'000});
+        settings.notice_loss = 0;
+        const auto quiet = run_retry_point(settings, {.packets = 20'000});
+        ASSERT_TRUE(point && quiet) << retry_protocol_names[i];
+        EXPECT_TRUE(point->totals == quiet->totals) << retry_protocol_names[i];
+        EXPECT_EQ(point->totals[RetryCount::timeouts], 0U) << retry_protocol_names[i];
+    }
+}
+
 }  // namespace
 }  // namespace wireproof::lab

@@ -20,10 +20,11 @@ public:
     using Place = std::size_t;
     static constexpr Place nowhere = std::numeric_limits<Place>::max();
 
-    /// The counts and latencies of a way through the regime.
+    /// The counts, latencies and wastes of a way through the regime.
     struct Stretch {
         RetryCounts counts;
         RetryLatencies::Runs latencies;
+        RetryBatches::Wastes wastes;
     };
     struct Lap : Stretch {
         std::size_t places = 0;
@@ -134,6 +135,7 @@ private:
     }
 
     static void add(Lap& lap, const Stretch& more) {
+        add_wastes(lap, more);
         lap.counts += more.counts;
         for (const auto& [value, times] : more.latencies) {
             const auto same =
@@ -144,6 +146,15 @@ private:
             } else {
                 same->second += times;
             }
+        }
+    }
+
+    /// Adds them behind those of the lap, whose counts are not added yet.
+    static void add_wastes(Lap& lap, const Stretch& more) {
+        std::uint64_t units = lap.counts[RetryCount::accepted];
+        for (const auto& [before, wasted] : lap.wastes) units -= before + 1;
+        for (const auto& [before, wasted] : more.wastes) {
+            lap.wastes.emplace_back(std::exchange(units, 0) + before, wasted);
         }
     }
 

@@ -27,7 +27,7 @@ public:
           faults_(std::move(faults)),
           regime_(config.places_max),
           stride_(world_.end(0).stride()) {
-        latencies_.keep_stretch(config.jumps);
+        record_.keep_stretch(config.jumps);
     }
 
     /// Runs until the receiver has taken `accepted` units in all. False: the link came to rest
@@ -51,7 +51,7 @@ public:
     /// From now on, records every frame and does not jump.
     void record(Trace* trace) {
         config_.jumps = false;
-        latencies_.keep_stretch(false);
+        record_.keep_stretch(false);
         if constexpr (requires(const End& end) { end.description(); }) {
             world_.record(trace, world_.end(0).description());
         } else {
@@ -61,7 +61,8 @@ public:
 
     RetryTotals totals() const { return carried_ + world_.counts().template as<Wide>(); }
     std::size_t kept_most() const { return std::max(kept_most_, world_.kept_most()); }
-    const Histogram& latencies() { return latencies_.histogram(); }
+    const Histogram& latencies() { return record_.latencies.histogram(); }
+    const RetryBatches& batches() const { return record_.batches; }
     /// Units that were not simulated.
     Wide jumped() const { return jumped_; }
     const RetryFaults& faults() const { return faults_; }
@@ -84,7 +85,7 @@ private:
         const Duration slice = line_time(units_a_pulse * config_.unit);
         Instant until = world_.now() + slice;
         while (true) {
-            const auto ended = world_.run(accepted, faults_, latencies_, until);
+            const auto ended = world_.run(accepted, faults_, record_, until);
             if (ended != World::Ended::late) return ended == World::Ended::reached;
             pulse();
             until = until + slice;
@@ -108,15 +109,19 @@ private:
         const Place here = regime_.find(world_);
         if (forgotten != regime_.forgotten()) last_ = nowhere;
         if (here == nowhere) return false;
-        auto latencies = latencies_.take_stretch();
-        if (last_ != nowhere) learn(here, {world_.counts() - counts_then_, std::move(latencies)});
+        auto latencies = record_.latencies.take_stretch();
+        auto wastes = record_.batches.take_stretch();
+        if (last_ != nowhere) {
+            learn(here, {world_.counts() - counts_then_, std::move(latencies), std::move(wastes)});
+        }
         stand_at(here);
         return true;
     }
 
     void lose_the_way() {
         last_ = nowhere;
-        latencies_.take_stretch();
+        record_.latencies.take_stretch();
+        record_.batches.take_stretch();
     }
 
     void stand_at(Place place) {
@@ -172,7 +177,8 @@ private:
             if (!meets_only(*way)) continue;
             skipped += way->counts.template as<Wide>();
             left -= way->counts[RetryCount::accepted];
-            latencies_.add(way->latencies, 1);
+            record_.latencies.add(way->latencies, 1);
+            record_.batches.repeat(way->wastes, way->counts[RetryCount::accepted], 1);
             unheard_ += stride_;
             return way->to;
         }
@@ -216,7 +222,8 @@ private:
         if (times == 0) return;
         skipped += stretch.counts.template as<Wide>() * Wide{times};
         left -= Wide{stretch.counts[RetryCount::accepted]} * times;
-        latencies_.add(stretch.latencies, times);
+        record_.latencies.add(stretch.latencies, times);
+        record_.batches.repeat(stretch.wastes, stretch.counts[RetryCount::accepted], times);
         for (std::size_t direction = 0; direction < 2; ++direction) {
             faults_.skip(direction, times * stretch.counts[frames_of[direction]],
                          times * 8 * stretch.counts[bytes_of[direction]]);
@@ -226,7 +233,7 @@ private:
     Config config_;
     World world_;
     RetryFaults faults_;
-    RetryLatencies latencies_;
+    RetryRecord record_;
     Regime regime_;
     std::uint64_t stride_;  // units between two places of the grid
     RetryTotals carried_;   // counts that the world's own counts do not contain

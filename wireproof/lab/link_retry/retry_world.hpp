@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "wireproof/core/trace.hpp"
+#include "wireproof/lab/link_retry/retry_batches.hpp"
 #include "wireproof/lab/link_retry/retry_counts.hpp"
 #include "wireproof/lab/link_retry/retry_ends.hpp"
 #include "wireproof/lab/link_retry/retry_faults.hpp"
@@ -16,6 +17,17 @@
 #include "wireproof/lab/link_retry/retry_line.hpp"
 
 namespace wireproof::lab {
+
+/// What a world tells of the units that the receiver takes.
+struct RetryRecord {
+    RetryLatencies latencies;
+    RetryBatches batches;
+
+    void keep_stretch(bool keep) {
+        latencies.keep_stretch(keep);
+        batches.keep_stretch(keep);
+    }
+};
 
 template <RetryEnd End>
 class RetryWorld {
@@ -48,7 +60,7 @@ public:
 
     /// Runs until the receiver has taken `accepted` units, counted since the start of counting, or
     /// until the time `until` (in bytes), or until nothing more happens.
-    Ended run(std::uint64_t accepted, RetryFaults& faults, RetryLatencies& latencies,
+    Ended run(std::uint64_t accepted, RetryFaults& faults, RetryRecord& record,
               Instant until = never) {
         while (accepted_ < accepted) {
             // The receiver has its turn first: a sender that is free must know what the receiver
@@ -58,9 +70,9 @@ public:
             if (due >= until) return due == never ? Ended::idle : Ended::late;
             now_ = due;
             if (receiver) {
-                turn<1>(faults, latencies);
+                turn<1>(faults, record);
             } else {
-                turn<0>(faults, latencies);
+                turn<0>(faults, record);
             }
         }
         return Ended::reached;
@@ -70,7 +82,7 @@ public:
     /// up.
     bool start() {
         RetryFaults none({}, 0);
-        RetryLatencies unheard;
+        RetryRecord unheard;
         const auto settled = [this] {
             return ends_[0].up() && ends_[1].up() && lines_[0].in_flight() == 0 &&
                    lines_[1].in_flight() == 0 && lines_[0].free_at() <= now_;
@@ -137,7 +149,7 @@ public:
 private:
     // A template by node, so that the compiler makes separate code for each node.
     template <std::size_t node>
-    void turn(RetryFaults& faults, RetryLatencies& latencies, bool started = true) {
+    void turn(RetryFaults& faults, RetryRecord& record, bool started = true) {
         auto& engine = ends_[node].engine;
         Line& in = lines_[1 - node];
         while (in.next_arrival() <= now_) {
@@ -149,9 +161,9 @@ private:
                 if (!frame.unit) {
                     if (is_in_vain(frame)) ++wasted_;
                 } else if constexpr (End::order == RetryOrder::stored) {
-                    judge_stored(messages, latencies);
+                    judge_stored(messages, record);
                 } else {
-                    judge(frame, verdict, latencies);
+                    judge(frame, verdict, record);
                 }
             }
             in.pop();
@@ -189,14 +201,20 @@ private:
             if (fed) end.feed();
             TxFrame& room = out.open();
             const std::uint64_t numbered = end.numbered();
+            const std::uint64_t naks = counted_notices(end);
             if (!end.engine.poll_transmit(now_, room)) return false;
-            depart<node>(faults, end.numbered() != numbered);
+            depart<node>(faults, end.numbered() != numbered, counted_notices(end) != naks);
         }
         return fed || !end.quiet();
     }
 
+    static std::uint64_t counted_notices([[maybe_unused]] const End& end) {
+        if constexpr (requires { End::counts_notices; }) return end.stats().naks;
+        return 0;
+    }
+
     template <std::size_t node>
-    void depart(RetryFaults& faults, bool unit) {
+    void depart(RetryFaults& faults, bool unit, [[maybe_unused]] bool counted_notice) {
         Frame& frame = lines_[node].depart(now_, unit);
         const std::size_t length = frame.length();
         frame.damaged = faults.damages(node, length);
@@ -207,8 +225,9 @@ private:
         counts_[frames_of[node]] += 1;
         counts_[bytes_of[node]] += length;
         if (node == 0 && unit) count_unit(frame);
-        const bool lost = node == 1 && faults.loses_notices() && End::is_notice(frame.bytes()) &&
-                          faults.loses_notice();
+        bool lost = node == 1 && faults.loses_notices() && End::is_notice(frame.bytes());
+        if constexpr (requires { End::counts_notices; }) lost = lost && counted_notice;
+        lost = lost && faults.loses_notice();
         if (trace_ != nullptr) note_sent(node, frame, lost);
         if (lost) lines_[node].lose_last();
     }
@@ -226,18 +245,20 @@ private:
         kept_most_ = std::max(kept_most_, kept_now);
     }
 
-    void judge(const Frame& frame, RxVerdict verdict, RetryLatencies& latencies) {
+    void judge(const Frame& frame, RxVerdict verdict, RetryRecord& record) {
         const bool taken = verdict == RxVerdict::accepted || verdict == RxVerdict::held;
         if (!taken) {
             ++wasted_;
             return;
         }
-        count_wasted();
+        count_wasted(1, record);
         ++accepted_;
-        settle(index_of(frame), latencies);
+        settle(index_of(frame), record.latencies);
     }
 
-    void count_wasted() {
+    /// The receiver takes so many units.
+    void count_wasted(std::uint64_t units, RetryRecord& record) {
+        record.batches.take_in_stretch(units, wasted_);
         if (wasted_ == 0) return;
         counts_[RetryCount::wasted] += wasted_;
         counts_[RetryCount::wasted_squared] += wasted_ * wasted_;
@@ -245,15 +266,15 @@ private:
     }
 
     // A stored unit seems wasted until it is delivered, because the receiver may drop it again.
-    void judge_stored(std::uint64_t messages, RetryLatencies& latencies) {
+    void judge_stored(std::uint64_t messages, RetryRecord& record) {
         if (messages == 0) {
             ++wasted_;
             return;
         }
         wasted_ -= messages - 1;
-        count_wasted();
+        count_wasted(messages, record);
         accepted_ += messages;
-        for (std::uint64_t i = 0; i < messages; ++i) settle(settled_, latencies);
+        for (std::uint64_t i = 0; i < messages; ++i) settle(settled_, record.latencies);
     }
 
     static bool is_in_vain(const Frame& frame) {

@@ -57,11 +57,6 @@ std::size_t x_of(Points points) {
     return best;
 }
 
-std::string label_of(const SweepQuantity& quantity) {
-    const bool named = quantity.number || quantity.own;
-    return named ? quantity.name + " " + quantity.text : quantity.text;
-}
-
 std::string title_of(const SweepQuantity& quantity) {
     return label_of(quantity) + (quantity.unit.empty() ? "" : " " + quantity.unit);
 }
@@ -237,7 +232,8 @@ private:
         RetrySettings settings = like.settings;
         settings.bit_error = bit_error;
         const auto point = foreseen_point(settings);
-        if (!point || point->closed_ratio().value_or(0) > ratio_drawn) return std::nullopt;
+        if (!point || !point->shows_closed_form()) return std::nullopt;
+        if (point->closed_ratio().value_or(0) > ratio_drawn) return std::nullopt;
         return *point;
     }
 
@@ -285,6 +281,11 @@ void leave_out_redundant(const std::vector<const SweepFigures*>& points,
 }
 
 }  // namespace
+
+std::string label_of(const SweepQuantity& quantity) {
+    const bool named = quantity.number || quantity.own;
+    return named ? quantity.name + " " + quantity.text : quantity.text;
+}
 
 bool varies(Points points, std::size_t quantity) {
     return std::any_of(points.begin(), points.end(), [&](const SweepFigures& point) {

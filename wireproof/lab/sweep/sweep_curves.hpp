@@ -20,6 +20,9 @@ struct SweepQuantity {
     bool own = false;  // no number, because the protocol has its own value or none
 };
 
+/// "loop 2000"; only the text if it speaks for itself, which may be empty.
+std::string label_of(const SweepQuantity& quantity);
+
 /// On an axis with this quantity, closed forms are also drawn between the points.
 inline constexpr std::string_view bit_error_rate = "bit error rate";
 

@@ -1,6 +1,9 @@
 #include "wireproof/lab/sweep/sweep_file.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <set>
 
 #include "wireproof/base/toml_text.hpp"
@@ -20,6 +23,8 @@ std::string name_from(std::string_view file) {
     return is_plain(file) && !file.empty() && file.size() <= 60 ? std::string(file) : "sweep";
 }
 
+using Places = std::vector<toml::source_position>;
+
 /// The lists of a grid, one for each setting that varies. If a list is empty, the value of the
 /// preset holds, otherwise that of RetrySettings.
 struct Axes {
@@ -34,6 +39,8 @@ struct Axes {
     std::vector<bool> loaded;
     std::vector<RetryFec> fecs;
     std::vector<std::uint32_t> burst_bits;
+
+    std::map<std::string, Places, std::less<>> places = {};  // of the values, by the key
 };
 
 /// The number of points that a list makes from one point.
@@ -42,12 +49,23 @@ double times(const std::vector<Value>& axis) {
     return static_cast<double>(std::max<std::size_t>(axis.size(), 1));
 }
 
-void read_protocols(Section& grid, std::vector<RetryProtocol>& protocols) {
-    grid.list("protocol", protocols, [&](const toml::node& node) {
+/// As Section::list, and keeps the places of the values.
+template <class Value, class Read>
+void read_list(Section& grid, Axes& axes, std::string_view key, std::vector<Value>& values,
+               Read&& read) {
+    Places& places = axes.places[std::string(key)];
+    grid.list(key, values, [&](const toml::node& node) {
+        places.push_back(node.source().begin);
+        read(node);
+    });
+}
+
+void read_protocols(Section& grid, Axes& axes) {
+    read_list(grid, axes, "protocol", axes.protocols, [&](const toml::node& node) {
         const auto name = node.value_exact<std::string_view>();
         const auto known = name ? retry_protocol(*name) : std::nullopt;
         if (known) {
-            protocols.push_back(*known);
+            axes.protocols.push_back(*known);
         } else {
             grid.complain(node, quoted("protocol") + " must be " + one_of(retry_protocol_names));
         }
@@ -55,7 +73,7 @@ void read_protocols(Section& grid, std::vector<RetryProtocol>& protocols) {
 }
 
 void read_presets(Section& grid, Axes& axes) {
-    grid.list("preset", axes.presets, [&](const toml::node& node) {
+    read_list(grid, axes, "preset", axes.presets, [&](const toml::node& node) {
         const auto name = node.value_exact<std::string_view>();
         const RetryPreset* const known = name ? retry_preset(*name) : nullptr;
         if (known == nullptr) {
@@ -76,11 +94,12 @@ std::optional<double> rate_of(Section& grid, const toml::node& node) {
 }
 
 // Rates, or { from = 1e-9, to = 1e-4, points = 13 }: equal steps of the logarithm.
-void read_rates(Section& grid, std::vector<double>& rates) {
+void read_rates(Section& grid, Axes& axes) {
+    std::vector<double>& rates = axes.bit_errors;
     const toml::node* const node = grid.take("ber");
     if (node == nullptr) return;
     if (!node->is_table()) {
-        grid.list("ber", rates, [&](const toml::node& one) {
+        read_list(grid, axes, "ber", rates, [&](const toml::node& one) {
             if (const auto rate = rate_of(grid, one)) rates.push_back(*rate);
         });
         return;
@@ -104,14 +123,15 @@ void read_rates(Section& grid, std::vector<double>& rates) {
             const double exact = std::log10(*first) + step * static_cast<double>(i);
             const double unit = std::pow(10.0, 4 - std::floor(exact + 1e-9));
             rates.push_back(std::round(std::pow(10.0, exact) * unit) / unit);
+            axes.places["ber"].push_back(node->source().begin);
         }
     });
 }
 
 template <class Value>
-void read_wholes(Section& grid, std::string_view key, std::vector<Value>& values,
+void read_wholes(Section& grid, Axes& axes, std::string_view key, std::vector<Value>& values,
                  std::int64_t least, std::int64_t most) {
-    grid.list(key, values, [&](const toml::node& node) {
+    read_list(grid, axes, key, values, [&](const toml::node& node) {
         if (const auto value = grid.whole_of(node, key, least, most)) {
             values.push_back(static_cast<Value>(*value));
         }
@@ -119,16 +139,16 @@ void read_wholes(Section& grid, std::string_view key, std::vector<Value>& values
 }
 
 void read_grid(Section& grid, Axes& axes) {
-    read_protocols(grid, axes.protocols);
+    read_protocols(grid, axes);
     read_presets(grid, axes);
-    read_rates(grid, axes.bit_errors);
-    read_wholes(grid, "payload", axes.payloads, 1, 65536);
-    read_wholes(grid, "loop", axes.loops, 0, 100'000'000);
-    read_wholes(grid, "buffer", axes.buffers, 1, 524'288);
-    read_wholes(grid, "ack_every", axes.acks, 1, 1024);
-    read_wholes(grid, "timer", axes.timers, 1, 10'000'000'000);
-    read_wholes(grid, "burst_bits", axes.burst_bits, 1, 256);
-    grid.list("fec", axes.fecs, [&](const toml::node& node) {
+    read_rates(grid, axes);
+    read_wholes(grid, axes, "payload", axes.payloads, 1, 65536);
+    read_wholes(grid, axes, "loop", axes.loops, 0, 100'000'000);
+    read_wholes(grid, axes, "buffer", axes.buffers, 1, 524'288);
+    read_wholes(grid, axes, "ack_every", axes.acks, 1, 1024);
+    read_wholes(grid, axes, "timer", axes.timers, 1, 10'000'000'000);
+    read_wholes(grid, axes, "burst_bits", axes.burst_bits, 1, 256);
+    read_list(grid, axes, "fec", axes.fecs, [&](const toml::node& node) {
         const auto given = node.value_exact<std::string_view>();
         if (given == "on" || given == "off") {
             axes.fecs.push_back(given == "on" ? RetryFec::on : RetryFec::off);
@@ -136,7 +156,7 @@ void read_grid(Section& grid, Axes& axes) {
             grid.complain(node, "\"fec\" must be \"on\" or \"off\"");
         }
     });
-    grid.list("loaded_back", axes.loaded, [&](const toml::node& node) {
+    read_list(grid, axes, "loaded_back", axes.loaded, [&](const toml::node& node) {
         if (const auto given = node.value_exact<bool>()) {
             axes.loaded.push_back(*given);
         } else {
@@ -145,7 +165,13 @@ void read_grid(Section& grid, Axes& axes) {
     });
 }
 
-void read_fixed(Section& line, RetrySettings& all, std::string& loss_trace) {
+void read_fixed(Section& line, Axes& axes, RetrySettings& all, std::string& loss_trace) {
+    for (const std::string_view key : {"clean_back", "renak_on_bad_head", "notice_loss", "lanes",
+                                       "lane_correlation", "bursts"}) {
+        if (const toml::node* const node = line.take(key)) {
+            axes.places[std::string(key)] = {node->source().begin};
+        }
+    }
     line.truth("clean_back", all.clean_back);
     line.text("loss_trace", loss_trace, 4096);
     line.truth("renak_on_bad_head", all.renak_on_bad_head);
@@ -217,6 +243,65 @@ void fit_to_protocol(RetrySettings& settings) {
     }
 }
 
+/// Finds the key of a point that cannot work: without its value, the point works.
+class Culprit {
+public:
+    Culprit(const Axes& axes, const RetrySettings& point, std::string_view message)
+        : axes_(axes), point_(point), message_(message) {}
+
+    /// Nothing if no key alone is to blame.
+    std::optional<toml::source_position> place() {
+        // The protocol is to blame if a setting that it refuses is not: it has the least claim.
+        consider("payload", axes_.payloads, &RetrySettings::payload);
+        consider("loop", axes_.loops, &RetrySettings::loop);
+        consider("buffer", axes_.buffers, &RetrySettings::buffer);
+        consider("ack_every", axes_.acks, &RetrySettings::ack_every);
+        consider("timer", axes_.timers, &RetrySettings::timer);
+        consider("burst_bits", axes_.burst_bits, &RetrySettings::burst_bits);
+        consider("fec", axes_.fecs, &RetrySettings::fec);
+        consider("loaded_back", axes_.loaded, &RetrySettings::loaded_back);
+        consider("clean_back", no_list<bool>, &RetrySettings::clean_back);
+        consider("renak_on_bad_head", no_list<bool>, &RetrySettings::renak_on_bad_head);
+        consider("notice_loss", no_list<double>, &RetrySettings::notice_loss);
+        consider("lanes", no_list<std::uint32_t>, &RetrySettings::lanes);
+        consider("lane_correlation", no_list<double>, &RetrySettings::lane_correlation);
+        consider("bursts", no_list<LossBursts>, &RetrySettings::bursts);
+        consider("protocol", axes_.protocols, &RetrySettings::protocol);
+        consider("preset", axes_.presets, &RetrySettings::preset);
+        return best_;
+    }
+
+private:
+    template <class Value>
+    static constexpr std::vector<Value> no_list = {};
+
+    /// `values`: the list of the key in the grid; empty if the key has one value.
+    template <class Value>
+    void consider(std::string_view key, const std::vector<Value>& values,
+                  Value RetrySettings::*member) {
+        const auto places = axes_.places.find(key);
+        if (places == axes_.places.end() || places->second.empty()) return;
+        RetrySettings without = point_;
+        without.*member = RetrySettings().*member;
+        if (!resolve(without)) return;
+        const bool is_named = message_.find(key.substr(0, key.find('_'))) != message_.npos;
+        if (best_ && (named_ || !is_named)) return;
+        std::size_t at = 0;
+        if constexpr (requires(const Value& value) { value == value; }) {
+            const auto found = std::find(values.begin(), values.end(), point_.*member);
+            if (found != values.end()) at = static_cast<std::size_t>(found - values.begin());
+        }
+        best_ = places->second[std::min(at, places->second.size() - 1)];
+        named_ = is_named;
+    }
+
+    const Axes& axes_;
+    const RetrySettings& point_;
+    std::string_view message_;
+    std::optional<toml::source_position> best_ = {};
+    bool named_ = false;  // the message has the name of its key
+};
+
 // Of points that are equal after that, keeps the first.
 void leave_out_equal(std::vector<RetrySettings>& points) {
     std::set<RetrySettings> seen;
@@ -255,7 +340,7 @@ void read_all(Section& root, Sweep& sweep, Complaints& complaints) {
         read_grid(grid, axes);
     });
     if (root.take("grid") == nullptr) root.miss("grid");
-    root.table("line", [&](Section& line) { read_fixed(line, all, sweep.loss_trace); });
+    root.table("line", [&](Section& line) { read_fixed(line, axes, all, sweep.loss_trace); });
     root.finish();
     if (!complaints.none()) return;
     const double size = times(axes.protocols) * times(axes.presets) * times(axes.bit_errors) *
@@ -270,9 +355,10 @@ void read_all(Section& root, Sweep& sweep, Complaints& complaints) {
     for (RetrySettings& point : sweep.points) {
         fit_to_protocol(point);
         if (const auto link = resolve(point); !link) {
-            complaints.add(grid_at, std::string(name_of(point.protocol)) + " with a payload of " +
-                                        std::to_string(point.payload) +
-                                        " bytes: " + link.error().message);
+            const auto place = Culprit(axes, point, link.error().message).place();
+            complaints.add(place.value_or(grid_at),
+                           std::string(name_of(point.protocol)) + " with a payload of " +
+                               std::to_string(point.payload) + " bytes: " + link.error().message);
             return;
         }
     }

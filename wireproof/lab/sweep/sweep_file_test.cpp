@@ -118,6 +118,17 @@ TEST(SweepFile, APointMayHaveALimitOfTime) {
 TEST(SweepFile, WhatIsWrongHasItsPlace) {
     EXPECT_EQ(complaint("[grid]\nber = 2\n").rfind("grid.toml:2:7: ", 0), 0U);
     EXPECT_EQ(complaint("seed = 1\n").rfind("grid.toml:1:1: ", 0), 0U);
+    const auto place = [](const std::string& text) {
+        const std::string line = complaint(text);
+        return line.substr(0, line.find(": "));
+    };
+    EXPECT_EQ(place("[grid]\nprotocol = \"pcie\"\nloop = 2000\ntimer = [99999, 100]\n"),
+              "grid.toml:4:17");
+    EXPECT_EQ(place("[grid]\nprotocol = [\"pcie\",\n  \"hippi6400\"]\nbuffer = [20,\n  255]\n"),
+              "grid.toml:5:3");
+    EXPECT_EQ(place("[grid]\nprotocol = \"ideal\"\n[line]\nlanes = 3\n"), "");
+    EXPECT_EQ(place("[grid]\npreset = \"pcie-gen6-x16\"\n[line]\nlanes = 3\n"), "grid.toml:4:9");
+    EXPECT_EQ(place("[grid]\nbuffer = [2]\nack_every = 4\n"), "grid.toml:2:11");
     EXPECT_EQ(complaint("[grid]\n[line]\nbursts = { end = 0.5, bad = 0.5 }\n"),
               "grid.toml:3:10: [bursts] needs the key \"begin\"");
 }

@@ -76,6 +76,7 @@ SweepJson sweep_key(const RetrySettings& s, const RetryPlan& plan) {
                      {"notice_loss", s.notice_loss},
                      {"bursts", {s.bursts.begin, s.bursts.end, s.bursts.loss_in_burst}},
                      {"seed", plan.seed}};
+    if (s.overhead > 0) key["overhead"] = s.overhead;
     if (s.preset != nullptr) key["preset"] = s.preset->name;
     if (s.fec != RetryFec::own) key["fec"] = s.fec == RetryFec::on;
     if (s.burst_bits > 0) key["burst_bits"] = s.burst_bits;
@@ -86,6 +87,7 @@ SweepJson sweep_key(const RetrySettings& s, const RetryPlan& plan) {
         key["packets"] = plan.packets;
     } else {
         key["relative_error"] = plan.relative_error;
+        if (plan.packets_max != RetryPlan().packets_max) key["packets_max"] = plan.packets_max;
     }
     return key;
 }
@@ -106,6 +108,7 @@ SweepJson sweep_json(const SweepPoint& point, const RetryPlan& plan) {
                       {"resend_ratio", maybe(point.resend_ratio)},
                       {"closed_ratio", maybe(point.closed_ratio)},
                       {"deviation", maybe(point.deviation)},
+                      {"closed_at_edge", point.closed_at_edge},
                       {"loop", point.loop},
                       {"buffer", point.buffer},
                       {"ack_every", point.ack_every},

@@ -31,6 +31,9 @@ std::optional<SweepLine> sweep_line(const RetrySettings& settings, const RetryPo
 SweepPoint sweep_point(const RetrySettings& settings, const RetryPoint& point) {
     const RetryTotals& totals = point.totals;
     const bool resends = settings.protocol != RetryProtocol::uc;
+    const auto shown = [&point](std::optional<double> value) {
+        return point.shows_closed_form() ? finite(value) : std::nullopt;
+    };
     return {.settings = settings,
             .packets = totals[RetryCount::accepted],
             .sent = totals[RetryCount::units],
@@ -45,9 +48,10 @@ SweepPoint sweep_point(const RetrySettings& settings, const RetryPoint& point) {
             .throughput = finite(point.throughput()),
             .resend_ratio = finite(point.resend_ratio()),
             .relative_error = finite(point.relative_error()),
-            .closed_etr = finite(point.closed_etr()),
-            .closed_ratio = finite(point.closed_ratio()),
-            .deviation = finite(point.deviation()),
+            .closed_etr = shown(point.closed_etr()),
+            .closed_ratio = shown(point.closed_ratio()),
+            .deviation = shown(point.deviation()),
+            .closed_at_edge = point.has_closed_form && point.domain == FormDomain::edge,
             .loop = point.link.loop,
             .buffer = point.link.buffer,
             .ack_every = point.link.ack_every,

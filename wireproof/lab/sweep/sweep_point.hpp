@@ -43,6 +43,7 @@ struct SweepPoint {
     std::optional<double> closed_etr = {};
     std::optional<double> closed_ratio = {};
     std::optional<double> deviation = {};
+    bool closed_at_edge = false;  // the closed form is there, but at the edge of its domain
     // The settings with each 0 replaced by the protocol's own value.
     std::uint64_t loop = 0;
     std::uint32_t buffer = 0;

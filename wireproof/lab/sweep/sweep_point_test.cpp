@@ -49,8 +49,8 @@ TEST(SweepPointTest, OfFlitsTellsWhatTheLineDid) {
     const SweepLine line = sweep_line(settings, point).value();
     EXPECT_NEAR(line.event, 2.0459e-3, 1e-7);
     EXPECT_EQ(line.failure, point.unit_error);
-    EXPECT_EQ(line.undetected, point.unit_error * 0x1p-64);
-    EXPECT_NEAR(*line.failures_in_time, 6.906e-7 * 0x1p-64 * 1.8e21, 1e-6);
+    EXPECT_EQ(line.undetected, unit_undetected(line.terms, settings.bit_error));
+    EXPECT_NEAR(*line.failures_in_time, 9.9096e-18, 1e-21);
     EXPECT_EQ(line.counts.detected + line.counts.miscorrected, 30U);
 }
 

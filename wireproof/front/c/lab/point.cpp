@@ -81,6 +81,7 @@ wireproof_point_figures figures_of(const lab::PointFigures& from) {
     figures.latency_99 = from.latency[1];
     figures.latency_999 = from.latency[2];
     figures.latency_max = from.latency[3];
+    figures.closed_at_edge = from.closed_at_edge ? 1 : 0;
     return figures;
 }
 
