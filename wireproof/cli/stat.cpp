@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <thread>
@@ -62,7 +63,8 @@ struct StatVerb {
         using Clock = std::chrono::steady_clock;
         const auto period =
             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(every_s));
-        for (auto next = Clock::now() + period;; next += period) {
+        for (auto next = Clock::now() + period;; next = std::max(next + period, Clock::now())) {
+            check_interrupt();  // also if a round takes longer than the period
             while (Clock::now() < next) {
                 check_interrupt();
                 constexpr auto look = std::chrono::milliseconds(50);
