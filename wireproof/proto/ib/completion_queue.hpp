@@ -130,7 +130,8 @@ public:
     /// Adds the senders of the datagrams whose completions wait.
     void add_senders(PeerSet& to) const {
         for (std::size_t i = 0; i < waiting_.size(); ++i) {
-            if (waiting_[i].from_queue_pair != 0) to.add(waiting_[i].from);
+            const Completion& one = waiting_[i].completion;
+            if (one.from_queue_pair != 0) to.add(one.from);
         }
     }
     /// Removes the completions of a queue pair that the user has not polled.

@@ -241,6 +241,15 @@ TEST_F(RcOrderOfAcks, TheAckOfAWriteLeavesBeforeTheMessage) {
     EXPECT_EQ(b_says(), (Names{"ACK", "SEND Only"}));
 }
 
+// RC-38: with a Read behind it, the ACK of a Write names less than all that was executed.
+TEST_F(RcOrderOfAcks, TheMessageWaitsNoLongerThanForTheAckOfTheWrite) {
+    pair.post(Request::write, 8);
+    pair.read(8);
+    pair.give(pair.a_leaving());
+    b_sends();
+    EXPECT_EQ(b_says(), (Names{"ACK", "READ Resp Only", "SEND Only"}));
+}
+
 // RC-37, RC-38: nothing relies on the completion of a Send, and nobody sees a Write in a
 // completion.
 TEST_F(RcOrderOfAcks, OtherAcksWaitAsBefore) {

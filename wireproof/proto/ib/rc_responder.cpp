@@ -1,6 +1,7 @@
 #include "wireproof/proto/ib/rc_responder.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "wireproof/proto/ib/path_mtu.hpp"
 
@@ -110,7 +111,7 @@ RxVerdict RcResponder::on_message(Instant now, const Packet& packet, QueuePairCo
     const AckHold::Request request{packet.opcode->ends(), packet.bth().ack_request};
     const bool acks_all = core.config().acks_unasked;
     if (request.asks || (request.ends && acks_all)) owe_ack();
-    if (packet.opcode->ends() && ack_owed_ == 0) owe_before_messages(packet, core, adapter);
+    if (packet.opcode->ends()) owe_before_messages(packet, core, adapter);
     const Duration delay = ack_delay(core);
     const bool was_owed = lazy_.is_owed();
     if (acks_all) lazy_.executed(now, request, delay);
@@ -224,8 +225,6 @@ void RcResponder::fail(NakCode code, Psn psn, QueuePairCore& core, Adapter& adap
 
 void RcResponder::leave(Adapter& adapter) {
     for (std::size_t i = 0; i < answers_.size(); ++i) adapter.owed.settle(answers_[i].owed);
-    adapter.owed.settle(ack_owed_);
-    ack_owed_ = 0;
     ack_released_ = false;
 }
 
@@ -260,7 +259,15 @@ void RcResponder::owe_before_messages(const Packet& packet, const QueuePairCore&
     if (answers_.empty() || answers_.back().what != Answer::What::ack) return;
     // A near peer loses no answer.
     if (!write && adapter.windows.is_near(core.attributes().address)) return;
-    ack_owed_ = adapter.owed.owe(core.attributes().address, core.number(), true);
+    OwedAnswers::Number& owed = answers_.back().owed;
+    if (owed == 0) owed = adapter.owed.owe(core.attributes().address, core.number(), true);
+}
+
+bool RcResponder::owes_ack() const {
+    for (std::size_t i = 0; i < answers_.size(); ++i) {
+        if (answers_[i].what == Answer::What::ack && answers_[i].owed != 0) return true;
+    }
+    return false;
 }
 
 void RcResponder::owe_duplicate_ack(Psn names) {
@@ -305,7 +312,11 @@ bool RcResponder::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapt
             adapter.owed.settle(answer.owed);
             break;
         case Answer::What::nak: send_nak(answer, core, out); break;
-        case Answer::What::ack: send_newest_ack(now, core, adapter, out); break;
+        case Answer::What::ack:
+            send_newest_ack(now, core, out);
+            adapter.owed.settle(std::exchange(answer.owed, 0));
+            ack_released_ = ack_released_ && owes_ack();
+            break;
         case Answer::What::duplicate_ack:
             send_ack(answer.psn, ack_syndrome(core), core, out);
             ++core.counters.acks_sent;
@@ -324,18 +335,14 @@ void RcResponder::send_ack(Psn psn, Syndrome syndrome, QueuePairCore& core, TxFr
     encode(headers, {}, out);
 }
 
-void RcResponder::send_newest_ack(Instant now, QueuePairCore& core, Adapter& adapter,
-                                  TxFrame& out) {
+void RcResponder::send_newest_ack(Instant now, QueuePairCore& core, TxFrame& out) {
     const Psn newest = newest_to_acknowledge(core.circle());
     send_ack(newest, ack_syndrome(core), core, out);
     hold_.left(now);
     reply_.left(now);
     lazy_.left();
     ++core.counters.acks_sent;
-    if (newest != before(expected_, core.circle())) return;
-    adapter.owed.settle(ack_owed_);
-    ack_owed_ = 0;
-    ack_released_ = data_since_ack_ = false;
+    if (newest == before(expected_, core.circle())) data_since_ack_ = false;
 }
 
 void RcResponder::send_nak(const Answer& answer, QueuePairCore& core, TxFrame& out) {
@@ -404,6 +411,7 @@ void RcResponder::Answer::fingerprint(Fingerprint& sink) const {
     sink.add(sent);
     from.fingerprint(sink);
     sink.add(original);
+    sink.add(owed != 0);
 }
 
 void RcResponder::Resource::fingerprint(Fingerprint& sink) const {
@@ -426,7 +434,6 @@ void RcResponder::fingerprint(Instant now, Fingerprint& sink) const {
     hold_.fingerprint(now, sink);
     reply_.fingerprint(now, sink);
     lazy_.fingerprint(now, sink);
-    sink.add(ack_owed_ != 0);
     sink.add(ack_released_);
     sink.add(data_since_ack_);
     sink.add(resources_.capacity());

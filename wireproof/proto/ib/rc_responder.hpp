@@ -37,7 +37,7 @@ public:
         lazy_.release();
     }
     /// The same for an ACK that a message of this side waits for (RC-38).
-    void release_owed_ack() { ack_released_ = ack_owed_ != 0; }
+    void release_owed_ack() { ack_released_ = owes_ack(); }
     /// No message waits for its answers any more.
     void leave(Adapter& adapter);
     /// A request of this side left.
@@ -70,7 +70,7 @@ private:
         std::uint32_t sent = 0;     // packets sent; of duplicate_ack: still to leave
         Reth from = {};             // of a Read
         std::uint64_t original = 0;
-        OwedAnswers::Number owed = 0;  // of the first answer to a Read or an Atomic
+        OwedAnswers::Number owed = 0;  // messages of this side wait for it; 0: none does
         void fingerprint(Fingerprint& sink) const;
     };
     /// The data with which a Read or an Atomic is answered again.
@@ -119,22 +119,22 @@ private:
     void send_ack(Psn psn, Syndrome syndrome, QueuePairCore& core, TxFrame& out) const;
     bool send_read(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
     void send_atomic(const Answer& answer, QueuePairCore& core, TxFrame& out) const;
-    void send_newest_ack(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
+    void send_newest_ack(Instant now, QueuePairCore& core, TxFrame& out);
+    bool owes_ack() const;
     void send_nak(const Answer& answer, QueuePairCore& core, TxFrame& out);
 
     IncomingMessage message_;
     Psn expected_ = {};
-    Msn completed_ = {};      // MSN: completed requests; a Read counts when it begins
-    bool nak_given_ = false;  // for the expected PSN; there is no other NAK until it arrives
-    bool failed_ = false;     // the last answer is a fatal NAK
-    Ring<Answer> answers_;    // oldest first
-    AckHold hold_;            // for an ACK that is the only answer
-    ReplyHold reply_;         // for the same ACK
-    LazyAck lazy_;            // the same, if no packet asks for the ACK
-    OwedAnswers::Number ack_owed_ = 0;  // messages of this side wait for the ACK; 0: none does
-    bool ack_released_ = false;         // one of them was posted
-    bool data_since_ack_ = false;       // a Read or an Atomic was executed since the last ACK left
-    Ring<Resource> resources_;          // a new one replaces the oldest
+    Msn completed_ = {};           // MSN: completed requests; a Read counts when it begins
+    bool nak_given_ = false;       // for the expected PSN; there is no other NAK until it arrives
+    bool failed_ = false;          // the last answer is a fatal NAK
+    Ring<Answer> answers_;         // oldest first
+    AckHold hold_;                 // for an ACK that is the only answer
+    ReplyHold reply_;              // for the same ACK
+    LazyAck lazy_;                 // the same, if no packet asks for the ACK
+    bool ack_released_ = false;    // one of them was posted
+    bool data_since_ack_ = false;  // a Read or an Atomic was executed since the last ACK left
+    Ring<Resource> resources_;     // a new one replaces the oldest
     std::optional<Psn> newest_forgotten_;  // among the Reads and Atomics that are no longer kept
 };
 
