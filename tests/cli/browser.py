@@ -17,7 +17,8 @@ class Browser:
         self.folder = folder
 
     def run(self, page, *arguments):
-        """Returns the standard output, and what the scripts of the page wrote to the console."""
+        """Returns the standard output, and what the scripts of the page wrote to the console. The browser's
+        own pages write there, too, for example if the machine is slow."""
         done = subprocess.run(
             [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
              "--no-first-run", "--disable-background-networking", "--enable-logging=stderr",
@@ -26,7 +27,7 @@ class Browser:
             capture_output=True, timeout=PATIENCE, check=False,
             env={**os.environ, "HOME": self.folder})
         said = done.stderr.decode(errors="replace")
-        return done.stdout.decode(errors="replace"), re.findall(r".*CONSOLE.*", said)
+        return done.stdout.decode(errors="replace"), re.findall(r".*CONSOLE(?!.*source: chrome://).*", said)
 
     def ask(self, page, script, *arguments):
         """Runs `script` at the end of the page and returns its result."""
