@@ -5,7 +5,6 @@
 #include <wireproof/am.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -45,9 +44,7 @@ bool greet_all(Endpoint& node) {
 int main(int count, char** arguments) {
     if (count != 2) return 2;
     const auto threads = static_cast<std::size_t>(std::atoi(arguments[1]));
-    Options options;
-    options.peer_timeout = std::chrono::hours(24);  // no rank is lost for want of a processor
-    auto nodes = Endpoint::join_threads(threads, options, std::chrono::minutes(4));
+    auto nodes = Endpoint::join_threads(threads);
     if (!nodes) {
         std::fprintf(stderr, "threads_rank: %s\n", nodes.error().c_str());
         return 1;
