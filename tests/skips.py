@@ -102,7 +102,7 @@ def self_test():
 
 def never_said(root):
     """Returns the entries whose reason is not in any test."""
-    tests = [path for folder in ("tests", "wireproof") for suffix in ("py", "cpp")
+    tests = [path for folder in ("tests", "wireproof") for suffix in ("py", "cpp", "hpp")
              for path in (root / folder).rglob(f"*.{suffix}") if path.resolve() != pathlib.Path(__file__).resolve()]
     text = "\n".join(path.read_text() for path in tests)
     entries = [line for line in LIST.read_text().splitlines() if line and not line.startswith("#")]

@@ -35,7 +35,7 @@ class TwoHosts(Case):
         path, *figures = self.long_run()
         recv, address = self.listen("--mtu", figures[-1], *arguments)
         send = self.start("send", path, *figures, "--to", address, *arguments)
-        self.until(lambda: bytes_written(recv.pid) > 20_000, send)
+        self.until(lambda: bytes_written(recv.pid) > 200_000, send)
         return send, recv, address
 
 
@@ -123,7 +123,7 @@ class ASenderThatIsKilledAndStartedAgain(TwoHosts):
         if out == "-":
             self.assertEqual(recv.stdout.read(1000), bytes(1000))
         else:
-            self.until(lambda: bytes_written(recv.pid) > 20_000, send)
+            self.until(lambda: bytes_written(recv.pid) > 200_000, send)
         send.kill()
         self.finish(send)
         return recv, address, ("--mtu", figures[-1])

@@ -70,11 +70,12 @@ class APointIsSimulated(Case):
 
     def test_a_row_says_what_distinguishes_its_point(self):
         rows = self.rows("[grid]\npreset = [\"cxl2-x8\", \"pcie-gen6-x16-selective\"]\nber = 1e-7\n"
-                         "buffer = [50, 100]\n")[:4]
+                         "buffer = [50, 100]\n")
+        rows = [row for row in rows if not row.startswith(" ")][:4]
         self.assertEqual([row.split()[0] for row in rows],
                          ["cxl2-x8"] * 2 + ["pcie-gen6-x16-selective"] * 2)
         self.assertEqual([row.split()[4] for row in rows], ["50", "100"] * 2)
-        rows = self.rows("[grid]\nprotocol = \"ue-llr\"\nber = 1e-7\nloop = [500, 2000]\n")
+        rows = self.rows("[grid]\nprotocol = \"ue-llr\"\nber = 1e-7\nloop = [500, 2000]\n")[:2]
         self.assertEqual([row.split()[3] for row in rows], ["500", "2000"])
         rows = self.rows("[grid]\nber = 1e-7\nack_every = [1, 4]\nloaded_back = [true, false]\n")
         self.assertEqual(rows[1::2], ["  units an ack 1, loaded back", "  units an ack 1",

@@ -1,5 +1,5 @@
-/* Each rank reads and writes the memory of the next rank by one-sided calls with requests. When a request is complete, a
-   Get has its data, and the origin of a Put may be used again. */
+/* Each rank reads and writes the memory of the next rank by one-sided calls with requests. When a
+   request is complete, a Get has its data, and the origin of a Put may be used again. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@ static int wrong = 0;
 
 static void expect(const char* what, int rank, int round, long got, long wanted) {
     if (got == wanted) return;
-    if (wrong++ < 10) fprintf(stderr, "rank %d, round %d: %s is %ld, not %ld\n", rank, round, what, got, wanted);
+    if (wrong++ < 10)
+        fprintf(stderr, "rank %d, round %d: %s is %ld, not %ld\n", rank, round, what, got, wanted);
 }
 
 int main(int argc, char** argv) {
@@ -22,7 +23,8 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const int next = (rank + 1) % ranks;
-    MPI_Win_allocate(2 * WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    MPI_Win_allocate(2 * WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                     &window);
     for (int i = 0; i < WORDS; ++i) memory[i] = 1000L * rank + i;
     for (int i = WORDS; i < 2 * WORDS; ++i) memory[i] = 0;
     MPI_Barrier(MPI_COMM_WORLD);
@@ -33,11 +35,13 @@ int main(int argc, char** argv) {
         const int count = 1 + round % 4, at = round % (WORDS - 4);
         MPI_Rget(got, count, MPI_LONG, next, at, count, MPI_LONG, window, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
-        for (int i = 0; i < count; ++i) expect("a word", rank, round, got[i], 1000L * next + at + i);
+        for (int i = 0; i < count; ++i)
+            expect("a word", rank, round, got[i], 1000L * next + at + i);
 
         long sum = -1;
         const long one = 1;
-        MPI_Rget_accumulate(&one, 1, MPI_LONG, &sum, 1, MPI_LONG, next, WORDS, 1, MPI_LONG, MPI_SUM, window, &request);
+        MPI_Rget_accumulate(&one, 1, MPI_LONG, &sum, 1, MPI_LONG, next, WORDS, 1, MPI_LONG, MPI_SUM,
+                            window, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         expect("a sum", rank, round, sum, round);
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+import zlib
 
 from clean import MPIRUN, clean_environment
 
@@ -275,6 +276,12 @@ class RankDies(Case):
         self.expect_results_of_one_process()
 
 
+def checked(results):
+    """The lines, each with the CRC-32 of its text in its last field."""
+    bodies = [line.rpartition(b',"check":')[0] for line in results.splitlines()]
+    return b"".join(b'%s,"check":"%08x"}\n' % (body, zlib.crc32(body)) for body in bodies)
+
+
 class OneRunOneFile(Case):
     def stopped(self, results, *words):
         """A sweep that is stopped while it writes. If it ended before, it is made longer."""
@@ -324,8 +331,8 @@ class OneRunOneFile(Case):
         self.assertIn(b'"version":"wireproof ', lines[0])
         grid = GRID.format(packets=self.packets)
         other = {"sweep": (grid.replace("128, ", ""), whole), "seed": (grid.replace("seed = 7", "seed = 8"), whole),
-                 "version": (grid, whole.replace(b'"version":"wireproof ', b'"version":"wireproof 9')),
-                 "old": (grid, whole.replace(b',"version":"wireproof ', b',"by":"wireproof '))}
+                 "version": (grid, checked(whole.replace(b'"version":"wireproof ', b'"version":"wireproof 9'))),
+                 "old": (grid, checked(whole.replace(b',"version":"wireproof ', b',"by":"wireproof ')))}
         for name, (grid, results) in other.items():
             for torn in (b"", lines[0][:40]):
                 with self.subTest(name, torn=torn):

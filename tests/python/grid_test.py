@@ -60,7 +60,7 @@ def test_the_order_of_the_grid_is_that_of_the_file():
         ({"ber": 1e-6, "speed": 3}, r"grid\['speed'\]: unknown key \"speed\" in \[grid\]"),
         ({"ber": 1e-6, "lanes": 99}, r"grid\['lanes'\]: "),
         ({"protocol": "tcp"}, r"grid\['protocol'\]: \"protocol\" must be "),
-        ({"protocol": "pcie", "payload": 5000}, r"grid: pcie with a payload of 5000 bytes: "),
+        ({"protocol": "pcie", "payload": 5000}, r"grid\['payload'\]: pcie with a payload of 5000 bytes: "),
         ({"a b\n": 3}, r"grid\['a b\\n'\]: unknown key"),
         ("[grid]\nber = 2\n", "grid:2:7: a bit error rate is 0, or 1e-17 to 0.1"),
     ],

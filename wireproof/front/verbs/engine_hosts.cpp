@@ -1,4 +1,7 @@
 // The hosts that the device knows: those that the program names, and those that sent it a packet.
+#include <mutex>
+#include <optional>
+
 #include "wireproof/front/verbs/addressing.hpp"
 #include "wireproof/front/verbs/engine.hpp"
 #include "wireproof/front/verbs/limits.hpp"

@@ -99,6 +99,7 @@ TEST(VerbsErrno, IsKeptByEachCommandThatSucceeds) {
     const auto create = [&](rdma_ucm_create_id_resp& made) {
         rdma_ucm_create_id command{};
         command.ps = RDMA_PS_TCP;
+        command.uid = 1;  // no event is told of an identifier without one
         command.response = reinterpret_cast<std::uintptr_t>(&made);
         return written(file, RDMA_USER_CM_CMD_CREATE_ID, command, &made);
     };

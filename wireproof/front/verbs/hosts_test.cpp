@@ -33,7 +33,7 @@ std::shared_ptr<Engine> device_at(unsigned last) {
 /// One packet of each host, with a right ICRC. No queue pair takes it. The device looks at its
 /// socket all the time, so that the socket's buffer loses none.
 void flood(Engine& device, std::size_t hosts) {
-    PollTurns::Seen queue;
+    Engine::PolledQueue queue;
     for (std::size_t number = 0; number < hosts; ++number) {
         Address from = host_number(number);
         from.port = 0;  // another test may send from this host at the same time
@@ -63,7 +63,7 @@ public:
             EXPECT_TRUE(peer && management.connect(now, *peer, {.service = 1}));
             return 0;
         });
-        PollTurns::Seen queue;
+        Engine::PolledQueue queue;
         std::optional<ib::CmEvent::What> told;
         while (!told) {
             from.polling(queue, [&](ib::Port&) {
