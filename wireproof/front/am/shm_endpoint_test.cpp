@@ -10,43 +10,29 @@
 #include <numeric>
 
 #include "wireproof/am.hpp"
+#include "wireproof/front/am/endpoint_test_kit.hpp"
 #include "wireproof/front/am/node.hpp"
 #include "wireproof/front/am/node_test_kit.hpp"
+#include "wireproof/front/am/shm_endpoint_test_kit.hpp"
 #include "wireproof/wire/shm/shm_test_kit.hpp"
 
 namespace wireproof::am {
 namespace {
 
 using std::chrono::milliseconds;
+using test::patience;
 using test::pattern;
-
-/// It only ends a test that hangs.
-constexpr milliseconds patience{120'000};
 
 bool same(std::span<const std::byte> left, std::span<const std::byte> right) {
     return std::equal(left.begin(), left.end(), right.begin(), right.end());
 }
 
-std::string unique_name() {
-    static int count = 0;
-    return "shm:endpoints-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
-}
-
-Options options_of(const std::string& name, std::size_t self, std::size_t nodes) {
-    Options options;
-    options.peers.assign(nodes, name);
-    options.self = self;
-    options.seed = 100 + self;
-    options.peer_timeout = std::chrono::hours(24);  // nobody is lost for lack of a processor
-    return options;
-}
-
 /// Two endpoints in this thread: while one waits, the test must poll the other.
 struct Two {
     explicit Two(Faults faults = {}) {
-        const std::string name = unique_name();
+        const std::string name = test::shared_place();
         for (std::size_t i = 0; i < 2; ++i) {
-            Options options = options_of(name, i, 2);
+            Options options = test::at_place(name, i, 2);
             options.faults = faults;
             auto opened = Endpoint::open(options);
             EXPECT_TRUE(opened) << opened.error();
@@ -321,14 +307,14 @@ TEST(ShmEndpoint, KeepsItsPromisesUnderFaults) {
 }
 
 TEST(ShmEndpoint, NamesWhatCannotBe) {
-    Options options = options_of("shm:", 0, 2);
+    Options options = test::at_place("shm:", 0, 2);
     EXPECT_FALSE(Endpoint::open(options));
     options.peers = {"shm:one", "shm:another"};
     EXPECT_FALSE(Endpoint::open(options));
-    const std::string name = unique_name();
-    auto first = Endpoint::open(options_of(name, 0, 2));
+    const std::string name = test::shared_place();
+    auto first = Endpoint::open(test::at_place(name, 0, 2));
     ASSERT_TRUE(first);
-    const auto second = Endpoint::open(options_of(name, 0, 2));
+    const auto second = Endpoint::open(test::at_place(name, 0, 2));
     ASSERT_FALSE(second);
     EXPECT_NE(second.error().find(name.substr(4)), std::string::npos) << second.error();
 }
@@ -412,10 +398,10 @@ bool exchange_with_all(const Options& options) {
 }
 
 TEST(ShmEndpoint, EightProcessesExchangeWithAllAndFinish) {
-    const std::string name = unique_name();
+    const std::string name = test::shared_place();
     std::vector<Child> nodes;
     for (std::size_t i = 0; i < 8; ++i) {
-        nodes.emplace_back([&] { return exchange_with_all(options_of(name, i, 8)); });
+        nodes.emplace_back([&] { return exchange_with_all(test::at_place(name, i, 8)); });
     }
     for (Child& node : nodes) EXPECT_TRUE(node.succeeded());
     EXPECT_EQ(files_in_shm(name), 0U);
@@ -423,11 +409,11 @@ TEST(ShmEndpoint, EightProcessesExchangeWithAllAndFinish) {
 
 TEST(ShmEndpoint, AKilledProcessIsReportedToTheOthersAsGone) {
     constexpr std::size_t count = 4;
-    const std::string name = unique_name();
+    const std::string name = test::shared_place();
     std::array<int, 2> ready{};
     ASSERT_EQ(::pipe(ready.data()), 0);
     const auto life = [&](std::size_t self) {
-        auto opened = Endpoint::open(options_of(name, self, count));
+        auto opened = Endpoint::open(test::at_place(name, self, count));
         if (!opened) return false;
         Endpoint& end = *opened;
         std::size_t met = 0;

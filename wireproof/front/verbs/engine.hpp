@@ -78,12 +78,7 @@ public:
     template <class Use>
     auto posting(Use&& use) {
         const std::lock_guard guard(lock_);
-        const auto result = std::forward<Use>(use)(port_);
-        const Instant now = clock_.now();
-        send(now);
-        tell_events();
-        leave_posting(now);
-        return result;
+        return used(std::forward<Use>(use));
     }
     /// Like posting(), for a change after which packets of peers may fail: memory is no longer
     /// registered, or a queue pair ends. An adapter has executed these packets by now, so the
@@ -97,12 +92,7 @@ public:
             port_.release_acks(queue_pair);
             send(clock_.now());
         }
-        const auto result = std::forward<Use>(use)(port_);
-        const Instant now = clock_.now();
-        send(now);
-        tell_events();
-        leave_posting(now);
-        return result;
+        return used(std::forward<Use>(use));
     }
     /// For about `packets` packets of new work for a queue pair. The work leaves at once, or it
     /// waits (PostGather). If it waits, it leaves with later work, at the next poll, when an answer
@@ -225,6 +215,16 @@ private:
         bool any() const { return received + sent > 0; }
     };
     /// The caller of these functions holds the lock.
+    /// Calls `use` with the port, and then sends the packets that are due.
+    template <class Use>
+    auto used(Use&& use) {
+        const auto result = std::forward<Use>(use)(port_);
+        const Instant now = clock_.now();
+        send(now);
+        tell_events();
+        leave_posting(now);
+        return result;
+    }
     Moved turn(Instant now);
     void learn_address(PeerId peer);
     bool forget_hosts();

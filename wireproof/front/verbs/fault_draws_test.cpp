@@ -16,11 +16,7 @@ using proto::ib::Operation;
 constexpr std::uint32_t first_psn = 0xFFFFF0;  // shortly before the wrap
 constexpr std::uint64_t seed = 7;
 
-std::vector<std::byte> packet_of(std::uint32_t psn, Operation operation = Operation::send_only) {
-    proto::ib::Headers headers;
-    headers.bth.opcode = proto::ib::opcode_of(proto::ib::Transport::rc, operation);
-    headers.bth.psn = proto::ib::Psn(psn & 0xFFFFFF);
-    headers.aeth.syndrome = proto::ib::Syndrome::ack(0);
+std::vector<std::byte> encoded(const proto::ib::Headers& headers) {
     std::vector<std::byte> room(proto::ib::packet_max(256));
     TxFrame frame;
     frame.open(room, {.frame_max = room.size()});
@@ -28,6 +24,14 @@ std::vector<std::byte> packet_of(std::uint32_t psn, Operation operation = Operat
     std::vector<std::byte> bytes(frame.size());
     frame.gather(bytes);
     return bytes;
+}
+
+std::vector<std::byte> packet_of(std::uint32_t psn, Operation operation = Operation::send_only) {
+    proto::ib::Headers headers;
+    headers.bth.opcode = proto::ib::opcode_of(proto::ib::Transport::rc, operation);
+    headers.bth.psn = proto::ib::Psn(psn & 0xFFFFFF);
+    headers.aeth.syndrome = proto::ib::Syndrome::ack(0);
+    return encoded(headers);
 }
 
 struct Sender {
@@ -218,13 +222,7 @@ std::vector<std::byte> datagram_between(std::uint32_t source, std::uint32_t dest
     headers.bth.opcode = proto::ib::opcode_of(proto::ib::Transport::ud, Operation::send_only);
     headers.bth.dest_qp = destination;
     headers.deth = {.qkey = 1, .source_qp = source};
-    std::vector<std::byte> room(proto::ib::packet_max(256));
-    TxFrame frame;
-    frame.open(room, {.frame_max = room.size()});
-    proto::ib::encode(headers, {}, frame);
-    std::vector<std::byte> bytes(frame.size());
-    frame.gather(bytes);
-    return bytes;
+    return encoded(headers);
 }
 
 // A queue pair exchanges datagrams with many. What it sends belongs to the flow to its destination,

@@ -230,6 +230,16 @@ protected:
         pair.a.sent();
         pair.a.received();
     }
+
+    /// `a` reads and sends. The answer of the Read is lost, and a message of `b` arrives.
+    void message_overtakes_a_lost_answer() {
+        pair.read(8);
+        pair.send(8);
+        pair.give(pair.a_leaving());
+        (void)pair.b.leaving(pair.now);
+        b_sends();
+        b_says();
+    }
 };
 
 // RC-38: a program that sees the message may rely on its Write.
@@ -296,12 +306,7 @@ TEST_F(RcOrderOfAcks, AMessageWaitsForAReadWhoseAnswerIsLost) {
 
 // RC-40: a second lost packet does not mislead a requester that knows that its path loses packets.
 TEST_F(RcOrderOfAcks, OnAPathThatLosesPacketsAMessageWaitsForEachReadThatIsOutstanding) {
-    pair.read(8);
-    pair.send(8);
-    pair.give(pair.a_leaving());
-    (void)pair.b.leaving(pair.now);
-    b_sends();
-    b_says();
+    message_overtakes_a_lost_answer();
     pair.give(pair.a_leaving());
     b_says();
     EXPECT_EQ(pair.a.sent().size(), 2U);
@@ -323,12 +328,7 @@ TEST_F(RcOrderOfAcks, OnAPathThatLosesPacketsAMessageWaitsForEachReadThatIsOutst
 // RC-40: a request that waits for a receive request of the peer holds back no message: the peer may
 // wait for the answer to this message.
 TEST_F(RcOrderOfAcks, NoMessageWaitsWhileThePeerHasNoReceiveRequest) {
-    pair.read(8);
-    pair.send(8);
-    pair.give(pair.a_leaving());
-    (void)pair.b.leaving(pair.now);
-    b_sends();
-    b_says();
+    message_overtakes_a_lost_answer();
     pair.give(pair.a_leaving());
     b_says();
     pair.a.sent();
@@ -350,12 +350,7 @@ TEST_F(RcOrderOfAcks, NoMessageWaitsWhileThePeerHasNoReceiveRequest) {
 
 // RC-40: messages that wait are completed before all is flushed.
 TEST_F(RcOrderOfAcks, AQueuePairThatFailsKeepsTheMessagesThatItReceived) {
-    pair.read(8);
-    pair.send(8);
-    pair.give(pair.a_leaving());
-    (void)pair.b.leaving(pair.now);
-    b_sends();
-    b_says();
+    message_overtakes_a_lost_answer();
     pair.a.modify({.state = QueuePairState::error});
     const auto received = pair.a.received();
     ASSERT_GT(received.size(), 1U);
