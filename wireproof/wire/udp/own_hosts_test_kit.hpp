@@ -21,7 +21,8 @@ namespace wireproof::test {
 class OwnNetwork {
 public:
     static constexpr unsigned first_x = 128;  // tests name addresses below in full
-    static constexpr unsigned count = 32 * 256;
+    static constexpr unsigned each_x = 192;   // with a larger y, an address gives no LID
+    static constexpr unsigned count = 32 * each_x;
 
     OwnNetwork() : handle_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         WIREPROOF_CHECK(handle_ >= 0);
@@ -39,8 +40,8 @@ public:
     unsigned number() const { return number_; }
     Address host(std::uint8_t last) const {
         Address address{.family = Address::Family::ipv4};
-        address.host = {127, static_cast<std::uint8_t>(first_x + number_ / 256),
-                        static_cast<std::uint8_t>(number_), last};
+        address.host = {127, static_cast<std::uint8_t>(first_x + number_ / each_x),
+                        static_cast<std::uint8_t>(number_ % each_x), last};
         return address;
     }
 
