@@ -275,17 +275,22 @@ class EndpointsAreLookedAt(StatCase):
     def test_the_program_of_the_documents_reads_the_same(self):
         program = self.begin(COUNTED, "pair")
         self.send(program, 100)
-        page = (DOCS / "counters.md").read_text(encoding="utf-8")
-        [code] = re.findall(r"```python\n(.*?)```", page, re.S)
-        self.assertLess(code.count("\n"), 60)
-        out = subprocess.run([sys.executable, "-c", code, str(program.pid)], capture_output=True, text=True,
-                             check=True).stdout
+        out = run_program_of_the_documents(program)
         for node, endpoint in self.endpoints(program).items():
             address = endpoint["endpoint"]["address"]
             self.assertIn(f"address={address} node={node} nodes=2 \n", out)
             sent = endpoint["peers"][str(1 - node)]["sent"]
             self.assertRegex(out, rf"(?m)^{1 - node} {{.*'sent': {sent}[,}}]")
             self.assertIn(f"'wire.frames_sent': {endpoint['wire']['frames_sent']}", out)
+
+
+def run_program_of_the_documents(program):
+    """Returns what the program that docs/counters.md shows prints for this one."""
+    page = (DOCS / "counters.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert code.count("\n") < 60
+    return subprocess.run([sys.executable, "-c", code, str(program.pid)], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
 
 
 def fake_file(total="wire.sent", kind=1, details="address=a\nnode=0\nnodes=2\n", magic=b"wrpfcnt1"):
@@ -309,7 +314,7 @@ class WhatOtherProcessesPublishIsNotTrusted(StatCase):
 
     def test_a_malformed_file_is_skipped_with_one_line(self):
         good = self.begin(COUNTED, "pair")
-        for made, why in ((fake_file(magic=b"wrpfcnt2"), "not a file of counters"), ("", "not a file of counters"),
+        for made, why in ((fake_file(magic=b"wrpfcnt2"), "not a file of counters"), ("ff" * 63, "not a file of counters"),
                           (fake_file(total="Sent"), "section 0: the name of a counter has other characters"),
                           (fake_file(kind=9), "section 0: wire.sent is neither a counter nor a gauge")):
             program = self.begin_fake(made)
@@ -323,6 +328,15 @@ class WhatOtherProcessesPublishIsNotTrusted(StatCase):
             self.assertRegex(ended.err, line + rf"wireproof: process {program.pid} shows no counters: what it "
                                                r"shows is malformed\n")
             self.put_away(program)
+
+    def test_a_file_that_is_being_made_is_left_out_in_silence(self):
+        for made in ("", "00" * 7, fake_file(magic=bytes(8)), fake_file()[:2 * 70]):
+            with self.subTest(made=made):
+                program = self.begin_fake(made)
+                self.assertEqual(run_program_of_the_documents(program), "")
+                if not made.startswith(b"wrpf".hex()):  # a whole header that promises more is malformed
+                    self.assertEqual(self.run_command("stat").err, "")
+                self.put_away(program)
 
     def test_details_cannot_control_a_terminal_or_spoil_the_text(self):
         program = self.begin_fake(fake_file(details="address=\x1b[2J\"\\\xff\nnode=0\nnodes=2\n"))

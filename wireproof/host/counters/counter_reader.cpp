@@ -95,6 +95,7 @@ public:
         CounterFileHeader header{};
         struct stat facts {};
         if (::fstat(file_, &facts) != 0 || !S_ISREG(facts.st_mode)) return skip("not a file");
+        if (!read_at(file_, header.magic, 0) || header.magic == 0) return;  // it is made just now
         if (!read_at(file_, header, 0) || header.magic != counter_file_magic) {
             return skip("not a file of counters");
         }

@@ -88,6 +88,18 @@ TEST(CounterReader, AFileOfAnotherProcessOrNameIsNotRead) {
     EXPECT_TRUE(read_counters(::getpid()).sections.empty());
 }
 
+// Its owner has made it and has not filled it yet.
+TEST(CounterReader, AFileThatIsBeingMadeIsLeftOutInSilence) {
+    CounterFileBytes made;
+    made.header().magic = 0;
+    for (const std::size_t length : {made.bytes.size(), std::size_t{7}, std::size_t{0}}) {
+        made.bytes.resize(length);
+        const auto read = read_back(made);
+        EXPECT_TRUE(read.sections.empty()) << length;
+        EXPECT_TRUE(read.skipped.empty()) << length;
+    }
+}
+
 TEST(CounterReader, SaysWhyThereIsNothing) {
     EXPECT_EQ(read_counters(0x7FFFFFFF).access, PublishedProcess::Access::no_process);
     EXPECT_EQ(read_counters(::getpid()).access, PublishedProcess::Access::granted);
