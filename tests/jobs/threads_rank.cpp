@@ -5,6 +5,8 @@
 #include <wireproof/am.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -17,6 +19,7 @@ namespace {
 
 constexpr std::uint16_t greeting = 1;
 constexpr std::uint16_t answer = 2;
+constexpr std::chrono::minutes patience(2);  // only ends a job that hangs
 
 /// True: this node greeted each other node, and each other node greeted it.
 bool greet_all(Endpoint& node) {
@@ -36,7 +39,7 @@ bool greet_all(Endpoint& node) {
     node.wait([&] {
         return lost || std::all_of(wanted.begin(), wanted.end(), [](int n) { return n == 0; });
     });
-    return !lost && node.wait([&] { return node.idle(); });
+    return !lost;
 }
 
 }  // namespace
@@ -51,18 +54,20 @@ int main(int count, char** arguments) {
     }
     const auto again = Endpoint::join();
     std::mutex output;
-    bool failed = static_cast<bool>(again);
+    std::atomic<bool> failed = static_cast<bool>(again);
     std::vector<std::thread> running;
     for (Endpoint& node : *nodes) {
         running.emplace_back([&] {
             const bool greeted = greet_all(node);
-            const std::lock_guard lock(output);
-            failed = failed || !greeted;
-            for (std::size_t peer = 0; peer < node.nodes(); ++peer) {
-                if (peer == node.self()) continue;
-                std::printf("rank %zu of %zu greeted rank %zu: %s\n", node.self(), node.nodes(),
-                            peer, name_of(node.counters(peer).path).data());
+            {
+                const std::lock_guard lock(output);
+                for (std::size_t peer = 0; peer < node.nodes(); ++peer) {
+                    if (peer == node.self()) continue;
+                    std::printf("rank %zu of %zu greeted rank %zu: %s\n", node.self(), node.nodes(),
+                                peer, name_of(node.counters(peer).path).data());
+                }
             }
+            if (!greeted || node.close(patience) != Status::ok) failed = true;
         });
     }
     for (std::thread& thread : running) thread.join();
