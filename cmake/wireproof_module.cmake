@@ -1,9 +1,9 @@
 # wireproof_module(proto/am DEPENDS core [FOLDERS send …] [LIBS OpenSSL::Crypto]
-#                  [STATISTICS …_statistics_test.cpp …] [LONG …_long_test.cpp …] [MOST files])
+#                  [STATISTICS …_statistics_test.cpp … [FULL suite…]] [LONG …_long_test.cpp …] [MOST files])
 #   Makes one library from the sources of the current folder and its FOLDERS, and one test program
 #   from their *_test.cpp. The files of STATISTICS average over millions of packets; they become a
-#   second test program with the label statistics. Those of LONG take minutes; they become a third
-#   one with the label long.
+#   second test program with the label statistics, whose suites behind FULL run as those of
+#   wireproof_full do. Those of LONG take minutes; they become a third one with the label long.
 #   A folder with headers only becomes an interface library. The sources are globbed, so a new file
 #   needs no change here. CONFIGURE_DEPENDS makes the build notice it.
 
@@ -73,7 +73,7 @@ function(wireproof_units target)
 endfunction()
 
 function(wireproof_module path)
-  cmake_parse_arguments(ARG "" "MOST" "DEPENDS;FOLDERS;LIBS;STATISTICS;LONG" ${ARGN})
+  cmake_parse_arguments(ARG "" "MOST" "DEPENDS;FOLDERS;LIBS;STATISTICS;LONG;FULL" ${ARGN})
   set(units "")
   if(ARG_MOST)
     set(units MOST ${ARG_MOST})
@@ -109,7 +109,7 @@ function(wireproof_module path)
   endif()
   if(WIREPROOF_TESTS AND statistics)
     wireproof_test(wireproof_${name}_statistics_test LABEL statistics SOURCES ${statistics}
-      LIBS wireproof_${name})
+      LIBS wireproof_${name} FULL ${ARG_FULL})
   endif()
   if(WIREPROOF_TESTS AND long)
     wireproof_test(wireproof_${name}_long_test LABEL long SOURCES ${long} LIBS wireproof_${name}
@@ -117,10 +117,11 @@ function(wireproof_module path)
   endif()
 endfunction()
 
-# wireproof_test(name LABEL unit|sim|wire|… SOURCES … LIBS … [TIMEOUT seconds])
-#   Does nothing if WIREPROOF_TEST_LABELS is set and does not contain LABEL.
+# wireproof_test(name LABEL unit|sim|wire|… SOURCES … LIBS … [TIMEOUT seconds] [FULL suite…])
+#   Does nothing if WIREPROOF_TEST_LABELS is set and does not contain LABEL. The suites behind FULL run as those of
+#   wireproof_full do.
 function(wireproof_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LIBS;FULL" ${ARGN})
   if(WIREPROOF_TEST_LABELS AND NOT ARG_LABEL IN_LIST WIREPROOF_TEST_LABELS)
     return()
   endif()
@@ -148,9 +149,10 @@ function(wireproof_test name)
     return()
   endif()
   set(suites ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites)
+  list(JOIN ARG_FULL "," full)
   add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${suites}_made.cmake VERBATIM
     COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/suite.py list
-      $<TARGET_FILE:${name}> ${suites}_made.cmake ${ARG_TIMEOUT} ${ARG_LABEL})
+      $<TARGET_FILE:${name}> ${suites}_made.cmake ${ARG_TIMEOUT} "${full}" ${ARG_LABEL})
   file(CONFIGURE OUTPUT ${suites}.cmake @ONLY CONTENT "if(EXISTS [[@suites@_made.cmake]])
   include([[@suites@_made.cmake]])
 else()

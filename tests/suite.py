@@ -2,8 +2,9 @@
 """Runs the tests of one suite of a GoogleTest program in one process. Where the start of a process is slow, as it is with
 sanitizers, ctest has an entry for each suite instead of one for each test.
 
-  suite.py run SECONDS PROGRAM SUITE              SECONDS is the limit of one test
-  suite.py list PROGRAM FILE SECONDS [LABEL …]    writes the entries of ctest into FILE
+  suite.py run SECONDS PROGRAM SUITE                   SECONDS is the limit of one test
+  suite.py list PROGRAM FILE SECONDS FULL [LABEL …]    writes the entries of ctest into FILE; those of the suites in
+                                                       FULL, with commas between them, have the label full, too
   suite.py --self-test
 
 A test that ends the process, or takes too long, does not hide the tests after it: they run in a new process. At the end
@@ -99,11 +100,16 @@ def suites_of(program):
             for line in listed.splitlines() if line[:1].isalnum() and line.split(" ")[0].endswith(".")]
 
 
-def entries(program, seconds, labels):
-    for suite in suites_of(program):
+def entries(program, seconds, full, labels):
+    suites = suites_of(program)
+    missing = full - set(suites)
+    if missing:
+        raise SystemExit(f"suite.py: {program} has no suite {', '.join(sorted(missing))}")
+    for suite in suites:
+        of_suite = [*labels, "full"] if suite in full else labels
         yield (f'add_test([[{suite}]] [[{sys.executable}]] [[{os.path.abspath(__file__)}]] run {seconds} [[{program}]] '
                f'[[{suite}]])\n'
-               f'set_tests_properties([[{suite}]] PROPERTIES LABELS "{";".join(labels)}" TIMEOUT {ENTRY_SECONDS_MAX})\n')
+               f'set_tests_properties([[{suite}]] PROPERTIES LABELS "{";".join(of_suite)}" TIMEOUT {ENTRY_SECONDS_MAX})\n')
 
 
 PROGRAM = r"""
@@ -157,7 +163,14 @@ def self_test():
         assert told("Numbers/P")[1] == ["Numbers/P.IsOdd/1"] and told("Typed/0")[1] == []
         assert told("C")[1] == ["C, which has no tests"]
 
-        (folder / "CTestTestfile.cmake").write_text("".join(entries(program, 2, ["unit", "slow"])))
+        (folder / "CTestTestfile.cmake").write_text("".join(entries(program, 2, {"AB"}, ["unit", "slow"])))
+        listed = subprocess.run(["ctest", "-N", "-L", "full"], cwd=folder, capture_output=True, text=True).stdout
+        assert re.findall(r"#\d+: (\S+)", listed) == ["AB"], listed
+        try:
+            list(entries(program, 2, {"Gone"}, []))
+            raise AssertionError("a suite that does not exist was taken")
+        except SystemExit as error:
+            assert str(error).endswith("has no suite Gone"), error
         ran = subprocess.run(["ctest", "-L", "slow", "-E", "^A$"], cwd=folder, capture_output=True, text=True).stdout
         assert re.findall(r" (\S+) \.+ +Passed", ran) == ["B", "Typed/0"] and "\n50% tests passed" in ran, ran
     return 0
@@ -167,8 +180,8 @@ def main():
     if sys.argv[1] == "--self-test":
         return self_test()
     if sys.argv[1] == "list":
-        program, file, seconds, *labels = sys.argv[2:]
-        pathlib.Path(file).write_text("".join(entries(program, seconds, labels)))
+        program, file, seconds, full, *labels = sys.argv[2:]
+        pathlib.Path(file).write_text("".join(entries(program, seconds, {*full.split(",")} - {""}, labels)))
         return 0
     seconds, program, suite = sys.argv[2:]
     return run(program, suite, int(seconds))
