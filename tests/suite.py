@@ -5,11 +5,15 @@ sanitizers, ctest has an entry for each suite instead of one for each test.
   suite.py run SECONDS PROGRAM SUITE                   SECONDS is the limit of one test
   suite.py list PROGRAM FILE SECONDS FULL [LABEL …]    writes the entries of ctest into FILE; those of the suites in
                                                        FULL, with commas between them, have the label full, too
+  suite.py names FOLDER                                fails if two entries of ctest in one folder of this build tree
+                                                       have one name: ctest then gives both the labels of one
   suite.py --self-test
 
 A test that ends the process, or takes too long, does not hide the tests after it: they run in a new process. At the end
 the output of each failed test is repeated, and then its name, because often only the end of a log is kept.
 """
+import collections
+import json
 import os
 import pathlib
 import re
@@ -112,6 +116,15 @@ def entries(program, seconds, full, labels):
                f'set_tests_properties([[{suite}]] PROPERTIES LABELS "{";".join(of_suite)}" TIMEOUT {ENTRY_SECONDS_MAX})\n')
 
 
+def shared_names(folder):
+    listed = subprocess.run(["ctest", "--show-only=json-v1"], cwd=folder, capture_output=True, text=True, check=True)
+    names = collections.Counter()
+    for entry in json.loads(listed.stdout)["tests"]:
+        properties = {one["name"]: one["value"] for one in entry["properties"]}
+        names[entry["name"], properties["WORKING_DIRECTORY"]] += 1
+    return sorted(name for (name, _), count in names.items() if count > 1)
+
+
 PROGRAM = r"""
 #include <gtest/gtest.h>
 #include <cstdlib>
@@ -164,6 +177,7 @@ def self_test():
         assert told("C")[1] == ["C, which has no tests"]
 
         (folder / "CTestTestfile.cmake").write_text("".join(entries(program, 2, {"AB"}, ["unit", "slow"])))
+        assert shared_names(folder) == []
         listed = subprocess.run(["ctest", "-N", "-L", "full"], cwd=folder, capture_output=True, text=True).stdout
         assert re.findall(r"#\d+: (\S+)", listed) == ["AB"], listed
         try:
@@ -173,12 +187,19 @@ def self_test():
             assert str(error).endswith("has no suite Gone"), error
         ran = subprocess.run(["ctest", "-L", "slow", "-E", "^A$"], cwd=folder, capture_output=True, text=True).stdout
         assert re.findall(r" (\S+) \.+ +Passed", ran) == ["B", "Typed/0"] and "\n50% tests passed" in ran, ran
+        (folder / "CTestTestfile.cmake").write_text("add_test(A true)\nadd_test(B true)\nadd_test(A true)\n")
+        assert shared_names(folder) == ["A"]
     return 0
 
 
 def main():
     if sys.argv[1] == "--self-test":
         return self_test()
+    if sys.argv[1] == "names":
+        shared = shared_names(sys.argv[2])
+        for name in shared:
+            print(f"two entries of ctest have the name {name}")
+        return 1 if shared else 0
     if sys.argv[1] == "list":
         program, file, seconds, full, *labels = sys.argv[2:]
         pathlib.Path(file).write_text("".join(entries(program, seconds, {*full.split(",")} - {""}, labels)))

@@ -9,7 +9,7 @@
 namespace wireproof::lab {
 namespace {
 
-TEST(PcieSearch, IsSafeAndLiveWithWindowThree) {
+TEST(LargePcieSearch, IsSafeAndLiveWithWindowThree) {
     PcieSearch two_in_flight(PcieAdapter::search_config(3, 8), {.messages = 10}, {});
     expect_holds("window 3 of 8, 2 in flight", two_in_flight);
     PcieSearch three_in_flight(PcieAdapter::search_config(3, 8), {.messages = 10},
@@ -17,17 +17,17 @@ TEST(PcieSearch, IsSafeAndLiveWithWindowThree) {
     expect_holds("window 3 of 8, 3 in flight", three_in_flight);
 }
 
-TEST(PcieSearch, IsSafeAndLiveWithWindowFour) {
+TEST(LargePcieSearch, IsSafeAndLiveWithWindowFour) {
     PcieSearch search(PcieAdapter::search_config(4, 10), {.messages = 12}, {});
     expect_holds("window 4 of 10, 2 in flight", search);
 }
 
-TEST(HippiSearch, IsSafeAndLiveWithWindowThree) {
+TEST(LargeHippiSearch, IsSafeAndLiveWithWindowThree) {
     HippiSearch search(HippiAdapter::search_config(3, 7), {.messages = 9}, {});
     expect_holds("window 3 of 7, 2 in flight", search);
 }
 
-TEST(HippiSearch, IsSafeAndLiveWithWindowFour) {
+TEST(LargeHippiSearch, IsSafeAndLiveWithWindowFour) {
     HippiSearch all_known(HippiAdapter::search_config(4, 9), {.messages = 11}, {});
     expect_holds("window 4 of 9, 2 in flight", all_known);
     HippiSearch last_known(HippiAdapter::search_config(4, 5), {.messages = 8}, {});
@@ -35,7 +35,7 @@ TEST(HippiSearch, IsSafeAndLiveWithWindowFour) {
 }
 
 // LLR-3, LLR-36: the largest window of 8 numbers.
-TEST(UeSearch, IsSafeAndLiveWithWindowFour) {
+TEST(LargeUeSearch, IsSafeAndLiveWithWindowFour) {
     UeSearch two_in_flight(UeAdapter::search_config(4, 8), {.messages = 11}, {});
     expect_holds("UE, window 4 of 8, 2 in flight", two_in_flight);
     UeSearch three_in_flight(UeAdapter::search_config(4, 8), {.messages = 9}, {.in_flight = 3});
@@ -43,7 +43,7 @@ TEST(UeSearch, IsSafeAndLiveWithWindowFour) {
 }
 
 // LLR-17, LLR-28
-TEST(UeSearch, IsSafeAndLiveThroughFlushesBothWays) {
+TEST(LargeUeSearch, IsSafeAndLiveThroughFlushesBothWays) {
     ue::Config config = UeAdapter::search_config(2, 4);
     config.replay_ct_max = 1;
     UeSearch search(config, {.messages = 3, .both_ways = true}, {.faults = 4});
@@ -57,32 +57,32 @@ flit::Config flit_config(std::size_t rule) {
 }
 
 // FLIT-19, FLIT-24: numbers pass the wrap once.
-TEST(FlitSearch, IsSafeAndLiveWithWindowThreeWhateverIsSpoilt) {
+TEST(LargeFlitSearch, IsSafeAndLiveWithWindowThreeWhateverIsSpoilt) {
     FlitSearch search(flit_config(0), {.messages = 8}, {});
     expect_holds("flit, window 3 of 7, any faults", search);
 }
 
 // UCIE-10
-TEST(FlitSearch, IsSafeAndLiveAsUcieWithWindowThreeWhateverIsSpoilt) {
+TEST(LargeFlitSearch, IsSafeAndLiveAsUcieWithWindowThreeWhateverIsSpoilt) {
     FlitSearch search(flit_config(2), {.messages = 8}, {});
     expect_holds("ucie, window 3 of 7, any faults", search);
 }
 
 // FLIT-22, FLIT-23, FLIT-24
-TEST(FlitSearch, IsSafeAndLiveWithSelectiveNaksWindowThreeAndFiveFaults) {
+TEST(LargeFlitSearch, IsSafeAndLiveWithSelectiveNaksWindowThreeAndFiveFaults) {
     FlitSearch search(flit_config(1), {.messages = 8}, {.faults = 5});
     expect_holds("flit selective, window 3 of 7, 5 faults", search);
 }
 
 // CXL-5, CXL-6, CXL-7, CXL-9, CXL-20
-TEST(CxlSearch, IsSafeAndLiveWithWindowThreeAndFiveFaults) {
+TEST(LargeCxlSearch, IsSafeAndLiveWithWindowThreeAndFiveFaults) {
     CxlSearch search(CxlAdapter::search_config(3, 5), {.messages = 9}, {.faults = 5});
     expect_holds("CXL, window 3 of 5, 5 faults", search);
 }
 
 // A TIMEOUT comes only when nothing else can happen. Then the states are few enough for any number
 // of spoilt frames, and so for any number of trainings.
-TEST(CxlSearch, IsSafeAndLiveWhateverIsSpoilt) {
+TEST(LargeCxlSearch, IsSafeAndLiveWhateverIsSpoilt) {
     CxlSearch search(CxlAdapter::search_config(2, 4), {.messages = 7}, {.early_timers = false});
     expect_holds("CXL, window 2 of 4, any damage", search);
 }

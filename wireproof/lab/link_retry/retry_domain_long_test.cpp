@@ -46,7 +46,7 @@ RetrySettings draw(Random& dice) {
     return s;
 }
 
-TEST(FormDomain, OfRandomPointsOneInAHundredIsFarFromAFormWithoutAMark) {
+TEST(FormDomainAtRandomPoints, OfRandomPointsOneInAHundredIsFarFromAFormWithoutAMark) {
     Random dice(test::seed);
     int points = 0;
     int shown = 0;

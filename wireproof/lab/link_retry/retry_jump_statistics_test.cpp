@@ -54,7 +54,7 @@ void expect_equal_lives(const std::vector<Row>& rows) {
     }
 }
 
-TEST(RetryJump, EqualsTheLifeItJumpsOver) {
+TEST(RetryJumpStatistics, EqualsTheLifeItJumpsOver) {
     expect_equal_lives({
         {"pcie", {.bit_error = 1e-9}},
         {"pcie, often", {.bit_error = 3e-8}},
@@ -74,7 +74,7 @@ TEST(RetryJump, EqualsTheLifeItJumpsOver) {
     });
 }
 
-TEST(RetryJump, EqualsTheLifeOfPacketsOfHostsToo) {
+TEST(RetryJumpStatistics, EqualsTheLifeOfPacketsOfHostsToo) {
     expect_equal_lives({
         {"sp-am", {.protocol = RetryProtocol::sp_am, .bit_error = 1e-9}},
         {"sp-am, stalled",
@@ -98,7 +98,7 @@ RetrySettings failing(std::string_view protocol, double p, std::uint64_t loop) {
 }
 
 // Hundreds of failures of each kind, and often two before the link has recovered.
-TEST(RetryJump, EqualsTheLifeWhereFailuresRepeat) {
+TEST(RetryJumpStatistics, EqualsTheLifeWhereFailuresRepeat) {
     struct Life {
         const char* protocol;
         double p;
@@ -122,7 +122,7 @@ TEST(RetryJump, EqualsTheLifeWhereFailuresRepeat) {
 }
 
 // Only the first failure that happens to a unit of each number costs simulated units.
-TEST(RetryJump, AFailureThatIsKnownIsNotSimulatedAgain) {
+TEST(RetryJumpStatistics, AFailureThatIsKnownIsNotSimulatedAgain) {
     struct Known {
         const char* protocol;
         std::uint64_t loop;
@@ -152,7 +152,7 @@ TEST(RetryJump, AFailureThatIsKnownIsNotSimulatedAgain) {
 }
 
 // Some of these runs end in the middle of a failure that is known.
-TEST(RetryJump, EndsAtTheUnitThatIsAskedFor) {
+TEST(RetryJumpStatistics, EndsAtTheUnitThatIsAskedFor) {
     const RetrySettings settings = failing("ucie-68", 1e-3, 2'000);
     for (std::uint64_t own_seed = 1; own_seed <= 80; ++own_seed) {
         const auto point = run_retry_point(settings, {.packets = 200'000, .seed = own_seed});
@@ -162,7 +162,7 @@ TEST(RetryJump, EndsAtTheUnitThatIsAskedFor) {
 }
 
 // The bad frames of the way back carry acknowledgements.
-TEST(RetryJump, FailuresOfTheWayBackAreKnownToo) {
+TEST(RetryJumpStatistics, FailuresOfTheWayBackAreKnownToo) {
     for (const char* const protocol : {"pcie", "ue-llr", "ucie", "flit"}) {
         const RetrySettings settings = failing(protocol, 1e-9, 2'000);
         const auto point = run_retry_point(settings, {.packets = 200'000'000'000'000});
@@ -173,7 +173,7 @@ TEST(RetryJump, FailuresOfTheWayBackAreKnownToo) {
 }
 
 // A jump over many failures takes a while.
-TEST(RetryJump, IsHeardOfBetweenFailures) {
+TEST(RetryJumpStatistics, IsHeardOfBetweenFailures) {
     int heard = 0;
     double last = 0;
     const RetryPlan plan{.packets = 200'000'000'000'000, .progress = [&](double share) {
@@ -196,7 +196,7 @@ TEST(RetryJump, IsHeardOfBetweenFailures) {
 }
 
 // Rare errors cost no more time than the simulation of the packets around them.
-TEST(RetryJump, TenToTheFourteenthPacketsTakeNoTime) {
+TEST(RetryJumpStatistics, TenToTheFourteenthPacketsTakeNoTime) {
     const auto point = run_retry_point({.bit_error = 1e-15}, {.packets = 100'000'000'000'000});
     ASSERT_TRUE(point);
     EXPECT_LT(std::abs(point->deviation().value()), 4);

@@ -12,7 +12,7 @@ namespace {
 using namespace test;
 
 // Scheme (i), with a notice that the next good packet causes.
-TEST(RetryPackets, GoBackNOfSpAmIsSchemeOneAndWaitsForTheNextPacket) {
+TEST(RetryPacketsStatistics, GoBackNOfSpAmIsSchemeOneAndWaitsForTheNextPacket) {
     for (const std::uint64_t loop : {0U, 2'000U, 20'000U}) {
         for (const double p : {0.01, 0.1, 0.3}) {
             const RetrySettings settings{
@@ -30,7 +30,7 @@ TEST(RetryPackets, GoBackNOfSpAmIsSchemeOneAndWaitsForTheNextPacket) {
 }
 
 // Scheme (ii): if the head of a replay is bad again, the sender waits for the timeout.
-TEST(RetryPackets, RcIsSchemeTwoAndNotSchemeOne) {
+TEST(RetryPacketsStatistics, RcIsSchemeTwoAndNotSchemeOne) {
     for (const double p : {0.01, 0.1, 0.3}) {
         const RetrySettings settings{
             .protocol = RetryProtocol::rc, .clean_back = true, .payload = 1024, .timer = 32'768};
@@ -42,7 +42,7 @@ TEST(RetryPackets, RcIsSchemeTwoAndNotSchemeOne) {
     }
 }
 
-TEST(RetryPackets, ALostNakOfRcCostsATimeout) {
+TEST(RetryPacketsStatistics, ALostNakOfRcCostsATimeout) {
     RetrySettings settings{.protocol = RetryProtocol::rc, .payload = 1024};
     settings.clean_back = true;
     settings.notice_loss = 0.3;
@@ -55,7 +55,7 @@ TEST(RetryPackets, ALostNakOfRcCostsATimeout) {
 }
 
 // Lost units are counted, and ETR counts only delivered ones.
-TEST(RetryPackets, UcLosesWhatWasBadAndResendsNothing) {
+TEST(RetryPacketsStatistics, UcLosesWhatWasBadAndResendsNothing) {
     for (const double p : {0.001, 0.1, 0.5}) {
         const RetrySettings settings{.protocol = RetryProtocol::uc, .payload = 1000};
         const RetryPoint point = run(with_unit_error(settings, p), 60'000);
@@ -70,7 +70,7 @@ TEST(RetryPackets, UcLosesWhatWasBadAndResendsNothing) {
 }
 
 // More lost packets in a row than half the circle of numbers in this simulation.
-TEST(RetryPackets, UcTakesTheNextWholePacketHoweverManyWereLost) {
+TEST(RetryPacketsStatistics, UcTakesTheNextWholePacketHoweverManyWereLost) {
     const auto trace = LossTrace::read("ok 1000\nbad 600\n", "t");
     ASSERT_TRUE(trace);
     const RetrySettings settings{.protocol = RetryProtocol::uc,

@@ -15,7 +15,7 @@ using namespace test;
 
 // ETR-5: the loop gives N = 1, 4 and 51. The engine with a fresh Nak for every failure is tested,
 // too.
-TEST(RetryPoint, AFreshNoticeForEveryFailureIsSchemeOne) {
+TEST(RetryPointStatistics, AFreshNoticeForEveryFailureIsSchemeOne) {
     for (const double p : {0.001, 0.01, 0.1, 0.3}) {
         for (const double n : {1.0, 4.0, 51.0}) {
             RetrySettings settings;
@@ -36,7 +36,7 @@ TEST(RetryPoint, AFreshNoticeForEveryFailureIsSchemeOne) {
 }
 
 // ETR-6: with N = 4 and M2 = 5, a notice never meets a replay that is longer than its own.
-TEST(RetryPoint, PcieIsSchemeTwoAndNotSchemeOne) {
+TEST(RetryPointStatistics, PcieIsSchemeTwoAndNotSchemeOne) {
     RetrySettings settings = engine(RetryProtocol::pcie, 12'372);
     settings.timer = 12'429;
     for (const double p : {0.1, 0.2, 0.3}) {
@@ -48,7 +48,7 @@ TEST(RetryPoint, PcieIsSchemeTwoAndNotSchemeOne) {
 }
 
 // ETR-6: where the timer is long, notices meet replays and wait for their end (PCIE-35).
-TEST(RetryPoint, ANoticeThatWaitsForTheEndOfAReplayIsInTheClosedForm) {
+TEST(RetryPointStatistics, ANoticeThatWaitsForTheEndOfAReplayIsInTheClosedForm) {
     RetrySettings settings = engine(RetryProtocol::pcie, 2'000);
     settings.timer = 50'000;
     for (const double p : {0.05, 0.3, 0.5}) {
@@ -61,7 +61,7 @@ TEST(RetryPoint, ANoticeThatWaitsForTheEndOfAReplayIsInTheClosedForm) {
 }
 
 // ETR-7
-TEST(RetryPoint, HippiIsSchemeTwo) {
+TEST(RetryPointStatistics, HippiIsSchemeTwo) {
     for (const double p : {0.01, 0.1, 0.3}) {
         const RetryPoint point =
             run(with_unit_error(engine(RetryProtocol::hippi6400, 2'000), p), 100'000);
@@ -81,7 +81,7 @@ TEST(RetryPoint, HippiIsSchemeTwo) {
 
 // ETR-8: every Nak is lost. A failure of a fresh unit costs M1 of the formula, of the head of a
 // replay M2.
-TEST(RetryPoint, WithoutNoticesOnlyTheTimerIsLeft) {
+TEST(RetryPointStatistics, WithoutNoticesOnlyTheTimerIsLeft) {
     RetrySettings settings = engine(RetryProtocol::pcie, 2'000);
     settings.notice_loss = 1;
     settings.timer = 12'429;
@@ -148,7 +148,7 @@ TEST(RetryCrossover, OfTheEnginesAsSpecifiedIsThatOfSchemeTwo) {
 }
 
 // ETR-16: PCIe sends one notice, HIPPI two copies. Heads that are bad again cause timeouts, too.
-TEST(RetryPoint, LostNoticesEndInTimeoutsByTheirNumberOfCopies) {
+TEST(RetryPointStatistics, LostNoticesEndInTimeoutsByTheirNumberOfCopies) {
     constexpr double q = 0.3;
     constexpr double p = 0.002;
     const auto timeouts_per_gap = [&](RetryProtocol protocol) {
@@ -167,7 +167,7 @@ TEST(RetryPoint, LostNoticesEndInTimeoutsByTheirNumberOfCopies) {
 }
 
 // ETR-20: 2000 bytes are exactly 50 micropackets, and the bad one is the 51st.
-TEST(RetryPoint, ANoticeThatIsDueAtABoundaryIsTakenThere) {
+TEST(RetryPointStatistics, ANoticeThatIsDueAtABoundaryIsTakenThere) {
     const auto lost_each = [](std::uint64_t loop) {
         const RetryPoint point =
             run(with_unit_error(engine(RetryProtocol::hippi6400, loop), 1e-4), 400'000);
@@ -183,7 +183,7 @@ TEST(RetryPoint, ANoticeThatIsDueAtABoundaryIsTakenThere) {
 }
 
 // Errors on the way back cost the same as lost notices.
-TEST(RetryPoint, ErrorsBothWaysAgreeWithTheClosedForm) {
+TEST(RetryPointStatistics, ErrorsBothWaysAgreeWithTheClosedForm) {
     for (const auto protocol : {RetryProtocol::pcie, RetryProtocol::hippi6400}) {
         for (const double bit_error : {1e-7, 1e-6, 1e-5}) {
             RetrySettings settings{.protocol = protocol, .bit_error = bit_error};
@@ -194,7 +194,7 @@ TEST(RetryPoint, ErrorsBothWaysAgreeWithTheClosedForm) {
     }
 }
 
-TEST(RetryPoint, StopsAtTheRelativeErrorThatIsWanted) {
+TEST(RetryPointStatistics, StopsAtTheRelativeErrorThatIsWanted) {
     for (const auto protocol : {RetryProtocol::pcie, RetryProtocol::ideal}) {
         const RetrySettings settings{.protocol = protocol, .bit_error = 1e-9};
         const auto point = run_retry_point(settings, {.relative_error = 0.02, .seed = seed});
@@ -206,7 +206,7 @@ TEST(RetryPoint, StopsAtTheRelativeErrorThatIsWanted) {
 }
 
 // If only bit errors counted, the run would be a hundred thousand times as long.
-TEST(RetryPoint, ErrorsThatNoFormKnowsOfEndItAsSoon) {
+TEST(RetryPointStatistics, ErrorsThatNoFormKnowsOfEndItAsSoon) {
     RetrySettings settings{.bit_error = 1e-13};
     settings.bursts = {.begin = 0.01, .end = 0.5, .loss_in_burst = 0.5};
     const auto bursts = run_retry_point(settings, {.packets_max = 2'000'000, .seed = seed});
@@ -220,7 +220,7 @@ TEST(RetryPoint, ErrorsThatNoFormKnowsOfEndItAsSoon) {
 }
 
 // The stride of SP AM is the number of all its sequence numbers.
-TEST(RetryPoint, IsHeardOfEveryTensOfThousandsOfUnits) {
+TEST(RetryPointStatistics, IsHeardOfEveryTensOfThousandsOfUnits) {
     for (const auto protocol : {RetryProtocol::pcie, RetryProtocol::hippi6400, RetryProtocol::sp_am,
                                 RetryProtocol::rc, RetryProtocol::ideal}) {
         for (const bool jump : {true, false}) {
