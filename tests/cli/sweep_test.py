@@ -100,8 +100,7 @@ class APointIsSimulated(Case):
                           ("--packets", "0"), ("--packets", "1e19"), ("--packets", "1e+3abc"),
                           ("--packets", "1.55e+1"), ("--packets", "+5"), ("--packets", "0x10"),
                           ("--packets", "inf"), ("--packets", ""), ("--protocol", "tcp"),
-                          ("--buffer", "3", "--ack-every", "9"), ("--merge",), ("--shard", "1/2"),
-                          (), ("--json",), ("--csv", "points.csv")):
+                          ("--buffer", "3", "--ack-every", "9"), (), ("--json",), ("--csv", "points.csv")):
             with self.subTest(arguments):
                 ended = self.run_command("sweep", *arguments)
                 self.assertEqual(ended.code, 2)
@@ -139,7 +138,7 @@ class APointHasItsTime(Case):
         """Writes the grid, and the result of its first point."""
         with open(self.path("grid.toml"), "w", encoding="utf-8") as file:
             file.write(begin + self.GRID)
-        ended = self.run_command("sweep", "grid.toml", "--shard", "1/2", "--point-seconds", "1e6")
+        ended = self.sweep_part(1, 2, "grid.toml", "--point-seconds", "1e6")
         self.assertEqual((ended.code, ended.err), (0, ""))
         os.rename(self.path("grid.1-of-2.results"), self.path("grid.results"))
 
@@ -378,7 +377,7 @@ def checked(line):
     return body + b',"check":"%08x"}\n' % zlib.crc32(body)
 
 
-class ASweepGoesOnWhereItEnded(Case):
+class SweepCase(Case):
     def grid(self, text=GRID, name="grid.toml"):
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(text)
@@ -393,6 +392,8 @@ class ASweepGoesOnWhereItEnded(Case):
         self.assertEqual((ended.code, ended.err), (0, error))
         return ended
 
+
+class ASweepGoesOnWhereItEnded(SweepCase):
     def test_every_point_has_a_line_and_lines_are_sorted(self):
         out = one_object(self.sweep(self.grid(), "--json", "--csv", "grid.csv"))
         lines = self.results().decode().splitlines()
@@ -438,26 +439,6 @@ class ASweepGoesOnWhereItEnded(Case):
         self.assertEqual(ended.code, 0, ended.err)
         self.assertEqual(self.results(), whole)
 
-    def test_three_shards_are_one_sweep(self):
-        self.sweep(self.grid())
-        whole = self.results()
-        os.remove(self.path("grid.results"))
-        self.sweep("grid.toml", "--shard", "1/3")
-        for part in ("1", "2"):
-            slurm = {"SLURM_ARRAY_TASK_ID": part, "SLURM_ARRAY_TASK_COUNT": "3"}
-            ended = self.run_command("sweep", "grid.toml", env={**os.environ, **slurm})
-            self.assertEqual(ended.code, 0, ended.err)
-        self.sweep("grid.toml", "--merge")
-        self.assertEqual(self.results(), whole)
-
-    def test_slurm_counts_from_where_its_array_begins(self):
-        slurm = {"SLURM_ARRAY_TASK_ID": "11", "SLURM_ARRAY_TASK_MIN": "10",
-                 "SLURM_ARRAY_TASK_COUNT": "3"}
-        ended = self.run_command("sweep", self.grid(), env={**os.environ, **slurm})
-        self.assertEqual(ended.code, 0, ended.err)
-        self.expect_no_part_left("grid.toml", "grid.2-of-3.results")
-        self.expect_failure(self.run_command("sweep", "grid.toml", "--merge"), 1, "20 of 30")
-
     def test_results_of_another_sweep_are_left_alone(self):
         self.sweep(self.grid())
         self.grid(GRID.replace("seed = 7", "seed = 8"))
@@ -496,6 +477,96 @@ class ASweepGoesOnWhereItEnded(Case):
         with open(self.path("grid.results"), "wb") as file:
             file.write(re.sub(rb',"check":"[^"]*"', b"", lines[0]))
         self.expect_failure(self.run_command("sweep", "grid.toml"), 1, "grid.results:1: ", '"check"')
+
+
+class TheTasksOfASlurmArrayAreOneSweep(SweepCase):
+    """Each task simulates its part. The same command outside the array takes the parts that are there."""
+    PARTS = [f"grid.{part}-of-3.results" for part in (1, 2, 3)]
+
+    def setUp(self):
+        super().setUp()
+        self.sweep(self.grid())
+        self.whole = self.results()
+        os.remove(self.path("grid.results"))
+
+    def run_parts(self, *parts):
+        for part in parts:
+            ended = self.sweep_part(part, 3, "grid.toml")
+            self.assertEqual((ended.code, ended.err), (0, ""))
+            self.assertEqual(self.results(self.PARTS[part - 1]).count(b"\n"), 10)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+
+    def test_a_complete_set_of_parts_is_read(self):
+        self.run_parts(1, 2, 3)
+        # A changed result with a right check is printed as it is: nothing was simulated again.
+        first, *rest = self.results(self.PARTS[1]).splitlines(keepends=True)
+        other = checked(first.replace(b'"lost":0,', b'"lost":123456789,'))
+        self.assertNotEqual(first, other)
+        self.write(self.PARTS[1], other + b"".join(rest))
+        self.assertEqual(self.sweep("grid.toml", "--json").out.count('"lost":123456789,'), 1)
+        self.expect_no_part_left("grid.toml", "grid.results", *self.PARTS)
+        self.assertEqual(self.results().replace(other, first), self.whole)
+
+    def test_the_points_of_a_missing_part_are_simulated(self):
+        self.run_parts(1, 3)
+        self.sweep("grid.toml")
+        self.assertEqual(self.results(), self.whole)
+        self.expect_no_part_left("grid.toml", "grid.results", self.PARTS[0], self.PARTS[2])
+
+    def test_a_task_that_is_run_again_alone_is_no_part(self):
+        """An array of one task: Slurm gives it the whole sweep."""
+        self.run_parts(1, 2)
+        slurm = {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "1", "SLURM_ARRAY_TASK_MIN": "3"}
+        ended = self.run_command("sweep", "grid.toml", env={**self.environment(), **slurm})
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertEqual(self.results(), self.whole)
+
+    def test_a_part_of_another_sweep_is_refused(self):
+        self.grid(GRID.replace("seed = 7", "seed = 8"))
+        self.run_parts(2)
+        self.grid()
+        self.run_parts(1, 3)
+        self.expect_failure(self.run_command("sweep", "grid.toml"), 1, self.PARTS[1] + ":1: no point of this sweep")
+        self.expect_no_part_left("grid.toml", *self.PARTS)
+
+    def test_a_damaged_part_is_refused(self):
+        self.run_parts(1, 2, 3)
+        part = self.results(self.PARTS[2])
+        self.write(self.PARTS[2], part.replace(b'"etr":0', b'"etr":1', 1))
+        self.expect_failure(self.run_command("sweep", "grid.toml"), 1, self.PARTS[2] + ":1: the line was changed")
+        self.expect_no_part_left("grid.toml", *self.PARTS)
+
+    def test_of_a_part_that_ends_in_a_line_the_rest_is_simulated(self):
+        self.run_parts(1, 2, 3)
+        self.write(self.PARTS[2], self.results(self.PARTS[2])[:-20])
+        self.sweep("grid.toml", error=f"wireproof: {self.PARTS[2]}: the last line is incomplete and was dropped\n")
+        self.assertEqual(self.results(), self.whole)
+
+    def test_other_files_are_no_parts(self):
+        for name in ("grid.1-of-2.results.bak", "grid.x-of-2.results", "grid.of.results", "other.1-of-2.results"):
+            self.write(name, b"no results\n")
+        self.sweep("grid.toml")
+        self.assertEqual(self.results(), self.whole)
+
+    def test_an_array_counts_from_its_first_index_in_its_steps(self):
+        slurm = {"ID": "14", "MIN": "10", "COUNT": "3", "MAX": "14", "STEP": "2"}
+        ended = self.run_command("sweep", "grid.toml", env={
+            **self.environment(), **{"SLURM_ARRAY_TASK_" + name: value for name, value in slurm.items()}})
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.expect_no_part_left("grid.toml", "grid.3-of-3.results")
+
+    def test_an_array_with_gaps_is_refused(self):
+        for wrong in ({"ID": "1", "MIN": "1", "MAX": "7"}, {"ID": "7", "MIN": "1"}, {"ID": "1", "MIN": "2"},
+                      {"ID": "3", "STEP": "2"}, {"ID": "3", "STEP": "0"}, {"ID": "many"}, {"ID": "1", "COUNT": "-3"}):
+            with self.subTest(wrong):
+                slurm = {"COUNT": "3", **wrong}
+                ended = self.run_command("sweep", "grid.toml", env={
+                    **self.environment(), **{"SLURM_ARRAY_TASK_" + name: value for name, value in slurm.items()}})
+                self.expect_failure(ended, 1, "SLURM_ARRAY_TASK_", slurm["ID"] if "-3" not in slurm.values() else "-3")
+                self.expect_no_part_left("grid.toml")
 
 
 class ASweepFileThatMakesNoSenseIsToldWithItsPlace(Case):
