@@ -256,7 +256,7 @@ def test_a_refusal_belongs_to_the_request_that_was_refused():
             async with b:
                 assert await a.request(1, 5, b"again") == b"five again"
         assert ran == [b"again"]
-        assert not a._waiting._unsure and not a._waiting._asked
+        assert not a._incoming.waiting._unsure and not a._incoming.waiting._asked
 
     run(main())
 
@@ -413,7 +413,7 @@ def test_a_request_may_be_given_up():
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.05):
                     await a.request(1, 1)
-            assert not a._waiting.has_calls()
+            assert not a._incoming.waiting.has_calls()
             await asyncio.sleep(0.5)  # the answer comes, and nobody waits
 
     run(main())
