@@ -19,7 +19,7 @@ def main() -> None:
     rates = [row["ber"] for row in result if row["protocol"] == "pcie"]
     wins = [rate for rate, a, b in zip(rates, pcie, flit) if b > a]
     print(f"flit carries more from a bit error rate of {min(wins)} on")
-    result.curve("ber", "throughput").save("throughput.svg")
+    result.curve().save("curves.svg")
 
 
 if __name__ == "__main__":

@@ -373,7 +373,6 @@ public:
     [[nodiscard]] PeerCounters counters(std::size_t peer) const;
 
 private:
-    friend class Team;  // collective.hpp
     struct WIREPROOF_HIDDEN Inside;
     explicit Endpoint(std::unique_ptr<Inside> inside);
     /// The state that the calls use; nullptr: the Endpoint is closed.

@@ -50,6 +50,13 @@ WIREPROOF_C_EXPORT wireproof_status wireproof_sweep_run(const wireproof_sweep* s
                                                         uint32_t jump, wireproof_progress progress,
                                                         void* user, char** json, char* why,
                                                         size_t why_bytes);
+/// Draws the points as `wireproof sweep --svg` does, and sets *svg; NULL if it fails. results[i] is
+/// the text of wireproof_sweep_run() for the point i, or NULL: it is left out. The caller frees the
+/// picture with wireproof_text_free(). FAILED: `count` is not the number of points, or a text is
+/// not that of its point, or there is nothing to draw.
+WIREPROOF_C_EXPORT wireproof_status wireproof_sweep_draw(const wireproof_sweep* sweep,
+                                                         const char* const* results, size_t count,
+                                                         char** svg, char* why, size_t why_bytes);
 WIREPROOF_C_EXPORT void wireproof_sweep_free(wireproof_sweep* sweep);
 /// Frees a text that a function of this header gave to the caller. NULL does nothing.
 WIREPROOF_C_EXPORT void wireproof_text_free(char* text);

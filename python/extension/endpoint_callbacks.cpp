@@ -14,7 +14,8 @@ py::bytes bytes_of(const void* bytes, std::size_t length) {
 
 }  // namespace
 
-/// Runs `run` with the owner, if there still is one. An exception is kept for the poll.
+/// Runs `run` with the member of the owner that takes calls, if there still is an owner. An
+/// exception is kept for the poll.
 template <class Run>
 void Endpoint::run_callback(Run&& run) {
     const py::gil_scoped_acquire gil;
@@ -22,7 +23,7 @@ void Endpoint::run_callback(Run&& run) {
     const py::object owner = owner_();
     if (owner.is_none()) return;
     const pid_t process = getpid();
-    run_kept(error_, owner.ptr(), [&] { run(owner); });
+    run_kept(error_, owner.ptr(), [&] { run(owner.attr("_incoming")); });
     if (getpid() == process) return;
     // A child that was forked here must not go on in the library: the endpoint is its parent's.
     std::fputs("wireproof: a process that was forked in a handler returned from it\n", stderr);
@@ -31,15 +32,15 @@ void Endpoint::run_callback(Run&& run) {
 
 void Endpoint::on_message(wireproof_endpoint*, const wireproof_message* message, void* user) {
     auto* const self = static_cast<Endpoint*>(user);
-    self->run_callback([&](const py::object& owner) {
+    self->run_callback([&](const py::object& incoming) {
         if (message->memory == nullptr) {
-            owner.attr("_on_message")(message->peer, message->handler,
-                                      bytes_of(message->bytes, message->length));
+            incoming.attr("on_message")(message->peer, message->handler,
+                                        bytes_of(message->bytes, message->length));
             return;
         }
-        owner.attr("_on_store")(message->peer, message->handler,
-                                self->place_of(message->memory, message->memory_length),
-                                message->argument);
+        incoming.attr("on_store")(message->peer, message->handler,
+                                  self->place_of(message->memory, message->memory_length),
+                                  message->argument);
     });
 }
 
@@ -63,7 +64,8 @@ void Endpoint::on_done(wireproof_endpoint*, wireproof_status status, void* user)
         const py::gil_scoped_acquire gil;
         self->transfers_.erase(token);  // the bytes are the program's again
     }
-    self->run_callback([&](const py::object& owner) { owner.attr("_on_done")(token, status); });
+    self->run_callback(
+        [&](const py::object& incoming) { incoming.attr("on_done")(token, status); });
 }
 
 void Endpoint::on_lost(wireproof_endpoint*, const wireproof_peer_lost* lost, void* user) {
@@ -75,21 +77,21 @@ void Endpoint::on_lost(wireproof_endpoint*, const wireproof_peer_lost* lost, voi
             self->loss_ = lost->message;
         }
     }
-    self->run_callback([&](const py::object& owner) {
+    self->run_callback([&](const py::object& incoming) {
         py::list undelivered;
         for (std::size_t i = 0; i < lost->undelivered_count; ++i) {
             const wireproof_undelivered& one = *lost->undelivered[i];
             undelivered.append(
                 py::make_tuple(one.kind, one.handler, bytes_of(one.bytes, one.length)));
         }
-        owner.attr("_on_lost")(lost->peer, lost->why, lost->message, undelivered);
+        incoming.attr("on_lost")(lost->peer, lost->why, lost->message, undelivered);
     });
 }
 
 void Endpoint::on_refused(wireproof_endpoint*, std::size_t peer, std::uint16_t handler,
                           void* user) {
     static_cast<Endpoint*>(user)->run_callback(
-        [&](const py::object& owner) { owner.attr("_on_refused")(peer, handler); });
+        [&](const py::object& incoming) { incoming.attr("on_refused")(peer, handler); });
 }
 
 void Endpoint::handle(std::uint16_t handler, bool runs) {

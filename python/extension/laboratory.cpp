@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "progress.hpp"
 
@@ -193,6 +194,19 @@ public:
         return py::str(json);
     }
 
+    py::str draw(const std::vector<std::string>& results) const {
+        std::vector<const char*> texts;
+        for (const std::string& result : results) texts.push_back(result.c_str());
+        Why why;
+        char* svg = nullptr;
+        const wireproof_status status =
+            wireproof_sweep_draw(sweep_, texts.data(), texts.size(), &svg, why.room(), why.bytes());
+        const std::unique_ptr<char, decltype(&wireproof_text_free)> owner(svg,
+                                                                          &wireproof_text_free);
+        why.check(status);
+        return py::str(svg);
+    }
+
 private:
     wireproof_sweep* sweep_ = nullptr;
 };
@@ -223,7 +237,8 @@ void add_laboratory(py::module_& module) {
              py::arg("relative_error"))
         .def("set_loss_trace", &Sweep::set_loss_trace, py::arg("text"))
         .def("run", &Sweep::run, py::arg("point"), py::arg("jump"), py::arg("seconds"),
-             py::arg("progress"));
+             py::arg("progress"))
+        .def("draw", &Sweep::draw, py::arg("results"));
 }
 
 }  // namespace wireproof::python

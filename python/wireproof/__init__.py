@@ -3,7 +3,7 @@
     import wireproof
 
     wireproof.point("pcie", 1e-9).throughput
-    wireproof.sweep({"protocol": ["pcie", "ideal"], "ber": [1e-7, 1e-6]}).curve("ber", "etr")
+    wireproof.sweep({"protocol": ["pcie", "ideal"], "ber": [1e-7, 1e-6]}).curve()
     wireproof.first_failure("pcie", 1e-6)
 
 docs/python.md describes the package.

@@ -112,7 +112,7 @@ class Driver:
         self._wake_waiting()
         nanoseconds = ext.next_timeout()
         delays = [nanoseconds / 1e9] if nanoseconds >= 0 else []
-        if endpoint._waiting.has_calls():
+        if endpoint._incoming.waiting.has_calls():
             delays.append(_LOOK_AFTER)
         if delays and self._soon is None:
             self._timer = self.loop.call_later(min(delays), self._run)
@@ -122,7 +122,7 @@ class Driver:
         # A peer that has acknowledged a request may die before it answers. Only while the library
         # waits, it asks peers for a sign of life that owe no acknowledgement. So each poll is then a
         # wait, of no length.
-        if endpoint._waiting.has_calls():
+        if endpoint._incoming.waiting.has_calls():
             endpoint.wait(0)
         else:
             endpoint.poll()

@@ -21,7 +21,7 @@ _H = TypeVar("_H", bound=Handler)
 _DAY = 86_400.0
 
 
-class Endpoint(Incoming):
+class Endpoint:
     """One node of a job. A peer is another node; its number is its index in `peers`, or its rank.
 
     In asyncio:
@@ -48,7 +48,8 @@ class Endpoint(Incoming):
 
     def __init__(self, ext: _wireproof.Endpoint) -> None:
         """Programs call open() or join()."""
-        super().__init__(ext)
+        self._ext = ext
+        self._incoming = Incoming(self, ext)
         self._numbers = itertools.count(1)
         self._driver: Driver | None = None
         ext.set_owner(self)
@@ -168,20 +169,20 @@ class Endpoint(Incoming):
         if not 1 <= number <= HANDLER_MAX:
             raise ValueError(f"the number of a handler is 1 to {HANDLER_MAX}")
         if run is None:
-            self._handlers.pop(number, None)
+            self._incoming.handlers.pop(number, None)
         else:
-            self._handlers[number] = run
+            self._incoming.handlers[number] = run
         self._ext.handle(number, run is not None)
         self._ext.handle(number | ASKED, run is not None)
 
     def on_peer_lost(self, report: Callable[[int, str], object] | None) -> None:
         """`report` runs for each loss of a peer, with its number and one line of text."""
-        self._on_peer_lost = report
+        self._incoming.on_peer_lost = report
 
     def on_refused(self, report: Callable[[int, int], object] | None) -> None:
         """`report` runs for each message of send(), and each store with a handler, that the peer
         refused because it has no such handler: with the number of the peer and of the handler."""
-        self._on_refusal = report
+        self._incoming.on_refusal = report
 
     # Messages.
 
@@ -215,7 +216,7 @@ class Endpoint(Incoming):
             text = f"{len(message) - ID.size} bytes are more than a request has, {most}: store() has room for more"
             raise of_status(2, "too_long", text)
         await self._when_there_is_room(lambda: self._ext.request(peer, handler | ASKED, message))
-        return await self._waiting.answer(number, peer, handler, waiting)
+        return await self._incoming.waiting.answer(number, peer, handler, waiting)
 
     def flush(self, peer: int, timeout: float = _DAY) -> None:
         """Blocks until the peer has acknowledged all messages. Raises TimedOut, PeerLost, Error."""
@@ -272,18 +273,18 @@ class Endpoint(Incoming):
         number = next(self._numbers)
         address = self._ext.register_memory(number, holder, get, store, peer)
         memory = Memory(self, number, holder, address)
-        self._memories[number] = memory
+        self._incoming.memories[number] = memory
         return memory
 
     async def _unregister(self, number: int) -> None:
         await self._when_there_is_room(lambda: self._ext.unregister_memory(number))
-        self._memories.pop(number, None)
+        self._incoming.memories.pop(number, None)
 
     async def _transfer(self, peer: int, start: Callable[[int], bool]) -> None:
         driver = self._drive()
         token = next(self._numbers)
         waiting: asyncio.Future[None] = driver.loop.create_future()
-        with self._waiting.transfer(token, peer, waiting):
+        with self._incoming.waiting.transfer(token, peer, waiting):
             await self._when_there_is_room(lambda: start(token))
             await waiting
 
@@ -336,9 +337,9 @@ class Endpoint(Incoming):
         self._drive()
 
     def _after_poll(self) -> None:
-        self._waiting.lost_without_report()
+        self._incoming.waiting.lost_without_report()
         if not self._ext.is_open:
-            self._waiting.fail_all(Closed("the endpoint was closed before the answer came"))
+            self._incoming.waiting.fail_all(Closed("the endpoint was closed before the answer came"))
 
     # The end.
 
@@ -370,7 +371,7 @@ class Endpoint(Incoming):
         driver = self._drive()
         try:
             async with asyncio.timeout(timeout):
-                while self._ext.is_open and (self._tasks or not self._ext.leave()):
+                while self._ext.is_open and (self._incoming.tasks or not self._ext.leave()):
                     if self._ext.next_timeout() == 0:  # leave() has something to send
                         driver.kick()
                     await driver.progress(0.05)
@@ -384,7 +385,7 @@ class Endpoint(Incoming):
         if self._driver is not None:
             self._driver.stop()
             self._driver = None
-        self._memories.clear()
+        self._incoming.memories.clear()
         self._after_poll()
 
     def __enter__(self) -> Endpoint:

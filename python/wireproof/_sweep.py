@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._curve import Curve, draw
+from ._curve import Curve
 from ._grid import Grid, Spec, spec_of
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ _COLUMNS = (
 ).split()
 _OF_ALL = set(_COLUMNS[: _COLUMNS.index("preset")])
 _PLAIN = {"line": {"preset", "goodput"}, "unit_line": set(_COLUMNS[-5:])}
-# What a user can vary, as the columns name it.
-_SETTINGS = "protocol preset payload loop buffer ack_every timer fec burst_bits loaded_back ber".split()
-_ASKED = {"loaded_back", "fec", "burst_bits", "buffer", "ack_every", "timer"}
 
 
 def _flat(point: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +56,8 @@ class SweepResult(Sequence[dict[str, Any]]):
     are in bytes per second.
     """
 
-    def __init__(self, name: str, seed: int, points: list[dict[str, Any]]) -> None:
+    def __init__(self, name: str, seed: int, points: list[dict[str, Any]], spec: Spec) -> None:
+        self._spec = spec
         self.name = name
         self.seed = seed
         self.points = points
@@ -116,41 +114,15 @@ class SweepResult(Sequence[dict[str, Any]]):
         pandas = importlib.import_module("pandas")
         return pandas.DataFrame({name: self.column(name) for name in self.columns})
 
-    def varying(self) -> list[str]:
-        """The settings that are not the same in all points."""
-        return [name for name in _SETTINGS if len({json.dumps(v) for v in self._asked(name)}) > 1]
+    def curve(self) -> Curve:
+        """Draws ETR, resend ratio and throughput, as `wireproof sweep --svg` does.
 
-    def _asked(self, name: str) -> list[Any]:
-        """A setting as the user asked for it. The protocol may have chosen another value for 0."""
-        if name in _ASKED:
-            return [point["asked"].get(name) for point in self.points]
-        return [row.get(name) for row in self._rows]
-
-    def curve(
-        self, x: str = "ber", y: str = "etr", *, log_x: bool | None = None, log_y: bool | None = None
-    ) -> Curve:
-        """Draws `y` over `x`: a curve for each combination of the other settings that vary.
-
-        The closed form is a dashed line, if `y` is "etr" or "resend_ratio". An axis is logarithmic
-        if its values are positive and span more than two decades; `log_x` and `log_y` decide it.
-        Points without a value, or with 0 on a logarithmic axis, are left out.
+        The x axis is the setting of which a curve has the most values. Each combination of the
+        other settings that vary is a curve. Closed forms are dashed. Points that were stopped are
+        left out. Raises Error if there is no point to draw.
         """
-        others = [name for name in self.varying() if name != x]
-        names = [self._asked(name) for name in others]
-        closed = {"etr": "closed_form", "resend_ratio": "closed_ratio"}.get(y)
-        xs = self._asked(x) if x in _ASKED else self.column(x)
-        columns = (xs, self.column(y), self.column(closed) if closed else [None] * len(self))
-        curves: dict[str, list[tuple[float, float, float | None]]] = {}
-        for index, (at, value, form) in enumerate(zip(*columns)):
-            if not isinstance(at, (int, float)) or not isinstance(value, (int, float)):
-                continue
-            parts = [
-                str(values[index]) if name in ("protocol", "preset") else f"{name} {values[index]}"
-                for name, values in zip(others, names)
-                if values[index] is not None
-            ]
-            curves.setdefault(", ".join(parts), []).append((at, value, form))
-        return draw(self.name, x, y, curves, log_x, log_y)
+        texts = [json.dumps(point) for point in self.points]
+        return Curve(self.name, self._spec.sweep().draw(texts))
 
     def _repr_html_(self) -> str:
         shown = [c for c in self.columns if any(value is not None for value in self.column(c))]
@@ -299,4 +271,4 @@ def sweep(
     name = read.name
     if not isinstance(grid, dict) and not (isinstance(grid, str) and "\n" in grid) and name == "sweep":
         name = os.path.splitext(os.path.basename(os.fspath(grid)))[0]  # type: ignore[arg-type]
-    return SweepResult(name, read.seed, [json.loads(text) for text in texts])
+    return SweepResult(name, read.seed, [json.loads(text) for text in texts], spec)

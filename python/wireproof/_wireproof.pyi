@@ -38,6 +38,7 @@ class Sweep:
     def run(
         self, point: int, jump: bool, seconds: float, progress: Callable[[float], object] | None
     ) -> str: ...
+    def draw(self, results: list[str]) -> str: ...
 
 class Allocation:
     """Memory of an endpoint. It has the bytes, as a bytearray has."""

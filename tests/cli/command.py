@@ -109,6 +109,12 @@ class Case(unittest.TestCase):
     def run_command(self, *arguments, **streams):
         return self.finish(self.start(*arguments, **streams))
 
+    def sweep_part(self, number, parts, *arguments):
+        """Runs `sweep` as task `number` of a Slurm array with `parts` tasks, which count from 1."""
+        array = {"ID": number, "COUNT": parts, "MIN": 1, "MAX": parts, "STEP": 1}
+        slurm = {"SLURM_ARRAY_TASK_" + name: str(value) for name, value in array.items()}
+        return self.run_command("sweep", *arguments, env={**self.environment(), **slurm})
+
     def run_json(self, verb, *arguments):
         ended = self.run_command(verb, "--json", *arguments)
         return ended, one_object(ended)

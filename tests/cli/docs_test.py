@@ -144,10 +144,9 @@ class EachFileShownIsUnderstood(Case):
         with open(self.path("cable.trace"), "w", encoding="utf-8") as out:
             out.write("ok\nbad\n")
         # A part without points reads the file and simulates nothing.
-        nothing = ("--shard", "1000/1000", "--no-timing")
-        ended = self.run_command("sweep", "shown.toml", *nothing)
+        ended = self.sweep_part(1000, 1000, "shown.toml", "--no-timing")
         self.assertEqual((ended.code, ended.err), (0, ""))
-        self.expect_failure(self.run_command("sweep", "wrong.toml", *nothing), 1, "wrong.toml:", "no_such_key")
+        self.expect_failure(self.sweep_part(1000, 1000, "wrong.toml", "--no-timing"), 1, "wrong.toml:", "no_such_key")
 
     @unittest.skipUnless(os.environ.get("WIREPROOF_HAS_VERBS") == "1", "there is no device in this build")
     def test_of_faults(self):

@@ -82,16 +82,16 @@ class ASweepIsShownAsAPage(PageCase):
             self.assertAlmostEqual(float(row[5]), 100 * point["etr"], 4)
             self.assertAlmostEqual(float(row[8]) / point["resend_ratio"], 1, 3)
 
-    def test_of_merged_and_of_resumed_results_the_same(self):
+    def test_of_parts_and_of_resumed_results_the_same(self):
         self.grid(simulated=True)
         page = self.page("grid.toml")
         self.assertEqual(self.page("grid.toml"), page)
         os.remove(self.path("grid.results"))
-        for part in ("1/2", "2/2"):
-            self.assertEqual(self.run_command("sweep", "grid.toml", "--shard", part).code, 0)
-        self.assertEqual(self.page("grid.toml", "--merge"), page)
-        # The page of a part has only the points of this part.
-        self.assertEqual(len(self.rows(self.page("grid.toml", "--shard", "2/2"))), POINTS // 2)
+        for part in (1, 2):
+            # The page of a part has only the points of this part.
+            self.assertEqual(self.sweep_part(part, 2, "grid.toml", "--html", "part.html").code, 0)
+            self.assertEqual(len(self.rows(self.text("part.html"))), POINTS // 2)
+        self.assertEqual(self.page("grid.toml"), page)
 
     def test_with_parameters_and_seed(self):
         page = self.page("--ber", "1e-6", "--seed", "4711", "--payload", "512")
@@ -176,10 +176,11 @@ class APageThatCannotBeIsToldInOneLine(PageCase):
     def test_before_anything_is_simulated(self):
         self.grid()
         for arguments, words in ((("--ladder-point", "73"), "there are 72 points"),
-                                 (("--ladder-point", "49"), "ideal is a model"),
-                                 (("--shard", "1/2", "--ladder-point", "37"), "there are 36 points")):
+                                 (("--ladder-point", "49"), "ideal is a model")):
             ended = self.run_command("sweep", "grid.toml", "--html", "page.html", *arguments)
             self.expect_failure(ended, 1, arguments[-1], words)
+        ended = self.sweep_part(1, 2, "grid.toml", "--html", "page.html", "--ladder-point", "37")
+        self.expect_failure(ended, 1, "37", "there are 36 points")
         ended = self.run_command("sweep", "grid.toml", "--html", "no/page.html")
         self.expect_failure(ended, 1, "no/page.html")
         self.expect_no_part_left("grid.toml")
@@ -187,7 +188,7 @@ class APageThatCannotBeIsToldInOneLine(PageCase):
     def test_where_a_part_has_no_points(self):
         self.grid("packets = 100\n[grid]\n")
         for option in ("--html", "--svg"):
-            ended = self.run_command("sweep", "grid.toml", "--shard", "2/2", option, "page")
+            ended = self.sweep_part(2, 2, "grid.toml", option, "page")
             self.expect_failure(ended, 1, "no points")
             self.expect_no_part_left("grid.toml", "grid.2-of-2.results")
 

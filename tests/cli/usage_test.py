@@ -155,7 +155,6 @@ class AnOptionThatCanHaveNoEffectIsRefused(Case):
                           ("--point-seconds", "1"), ("--svg", "a.svg")):
             self.refuses(of_points[0], "sweep", "--paper", *of_points, needs="points")
         self.refuses("FILE", "sweep", "grid.toml", "--paper", needs="neither --paper")
-        self.refuses("--merge", "sweep", "--ber", "1e-9", "--merge", needs="a sweep FILE")
         self.refuses("--ladder-point", "sweep", "grid.toml", "--ladder-point", "1", needs="--html")
 
     def test_by_search_and_inspect(self):

@@ -141,8 +141,8 @@ class PackagesInASystemOfTheirOwn(unittest.TestCase):
 
     def test_wireshark_names_the_packets(self):
         self.sh("apt-get install -y -qq --no-install-recommends tshark")
-        said = self.sh("cd /tmp && wireproof ladder pcie-lost-tlp --pcapng l.pcapng >&2 && "
-                       "tshark -r l.pcapng -Y wireproof.pcie.retransmission 2>/dev/null", user="nobody")
+        said = self.sh("cd /tmp && wireproof ladder am-lost-request --pcapng l.pcapng >&2 && "
+                       "tshark -r l.pcapng -Y wireproof.am.retransmission 2>/dev/null", user="nobody")
         self.assertEqual(len(said.splitlines()), 2, said)
 
     def test_the_documentation_has_a_front_page(self):

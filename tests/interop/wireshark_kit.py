@@ -20,9 +20,6 @@ PATIENCE = 300  # seconds; it only catches a program that hangs
 NO_NAMESPACE = "no network namespace with nftables for this user (Debian: apt-get install nftables)"
 NO_TSHARK = "tshark is not installed"
 
-# By the name of the protocol in the command: the prefix of its filters.
-PREFIX = {"sp-am": "am", "pcie": "pcie", "hippi6400": "hippi", "flit": "flit", "ue-llr": "ue", "cxl-llr": "cxl"}
-LINKS = [name for name in PREFIX if name != "sp-am"]
 COMPLAINTS = ("malformed", "damaged", "cut")  # of the plugin
 ERRORS = ["_ws.lua.error", "_ws.malformed.expert", "_ws.malformed.dissector_bug"]  # of Wireshark
 
@@ -68,14 +65,6 @@ class Case(unittest.TestCase):
         rows = self.rows(file, names, **errors)
         return {name: sum(len(row[place]) for row in rows) for place, name in enumerate(names)}
 
-    def rows_of(self, files, names):
-        """The rows of each of these captures, which tshark reads as one."""
-        captures = [list(packets_of(file)) for file in files]
-        together = self.path("together.pcapng")
-        pathlib.Path(together).write_bytes(pcapng([frame for capture in captures for _, frame in capture]))
-        rows = iter(self.rows(together, names))
-        return [[next(rows) for _ in capture] for capture in captures]
-
     def ladder(self, name):
         """Draws a ladder, and returns its events and its capture."""
         file = self.path(os.path.basename(name) + ".pcapng")
@@ -84,9 +73,9 @@ class Case(unittest.TestCase):
         return json.loads(done.stdout), file
 
 
-def ladders():
+def am_ladders():
     done = subprocess.run([WIREPROOF, "ladder", "--list"], capture_output=True, text=True, check=True, timeout=PATIENCE)
-    return [line.split()[0] for line in done.stdout.splitlines()]
+    return [line.split()[0] for line in done.stdout.splitlines() if line.startswith("am-")]
 
 
 # Live captures: `carry` in a network namespace, whose firewall may drop what arrives.
@@ -115,15 +104,15 @@ class LiveCase(Case):
             print(NO_NAMESPACE)
             self.skipTest(NO_NAMESPACE)
 
-    def carry(self, protocol, *options, size=200_000, firewall=""):
-        """Carries a file. Returns the counters that the command prints, and the capture of all that left."""
+    def carry(self, *options, size=200_000, firewall=""):
+        """Carries a file by SP Active Messages. Returns the counters that the command prints, and the capture of all that left."""
         with open(self.path("file.bin"), "wb") as file:
             file.write(os.urandom(size))
-        capture = self.path(protocol + ".pcap")
+        capture = self.path("carried.pcap")
         tap = os.path.join(os.path.dirname(__file__), "loopback_capture.py")
         done = subprocess.run(
             [*NAMESPACE, PERMITTED + firewall + 'exec "$@"', "sh", sys.executable, tap, capture,
-             *ON_ONE_PROCESSOR, WIREPROOF, "carry", self.path("file.bin"), "--protocol", protocol, "--json", *options],
+             *ON_ONE_PROCESSOR, WIREPROOF, "carry", self.path("file.bin"), "--protocol", "sp-am", "--json", *options],
             cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         run = json.loads(done.stdout)["runs"][0]
@@ -144,12 +133,10 @@ def option(code, text):
 
 
 def pcapng(frames, link_type=LINKTYPE_ETHERNET, names=("lo",)):
-    """`frames`: bytes, or (bytes, length on the wire), or (bytes, length, number of the interface). A name of a ladder
-    begins with that of its protocol; the others are of Ethernet."""
+    """`frames`: bytes, or (bytes, length on the wire), or (bytes, length, number of the interface)."""
     file = block(0x0A0D0D0A, struct.pack("<IHHQ", 0x1A2B3C4D, 1, 0, 2 ** 64 - 1))
     for name in names:
-        kind = LINKTYPE_USER0 if name.split()[0] in PREFIX else link_type
-        file += block(1, struct.pack("<HHI", kind, 0, 0) + option(2, name.encode()) + option(0, b""))
+        file += block(1, struct.pack("<HHI", link_type, 0, 0) + option(2, name.encode()) + option(0, b""))
     for at, frame in enumerate(frames):
         frame = frame if isinstance(frame, tuple) else (frame, len(frame))
         captured, length, interface = (*frame, 0)[:3]
@@ -197,14 +184,6 @@ def crc32c(data):
     for octet in data:
         state = state >> 8 ^ CRC32C[(state ^ octet) & 255]
     return state ^ 0xFFFFFFFF
-
-
-def link_datagram(frames, counter=0, link=5, sender=0x11, receiver=0x22, promised=None):
-    """A datagram of a sequenced wire. `promised`: lengths that the header names instead of the true ones."""
-    lengths = promised or [len(frame) for frame in frames]
-    head = struct.pack("<BBHIIII", 0x51, 1, len(lengths), link, sender, receiver, counter)
-    head += b"".join(struct.pack("<H", length) for length in lengths)
-    return head + struct.pack("<I", crc32c(head)) + b"".join(frames)
 
 
 def am_packet(kind, number=0, data=b"", channel=0, cookie=0x77, round_=0, count=0, acks=(0, 0), id_=1, offset=0,

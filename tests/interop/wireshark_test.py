@@ -10,10 +10,8 @@ import shutil
 import struct
 import subprocess
 import unittest
-import zlib
 
-from wireshark_kit import (LINKTYPE_USER0, PLUGIN, PREFIX, ROOT, Case, am_packet, ladders, link_datagram,
-                           packets_of, pcapng, udp)
+from wireshark_kit import LINKTYPE_USER0, PLUGIN, ROOT, Case, am_ladders, am_packet, packets_of, pcapng, udp
 
 
 class Fields(Case):
@@ -45,40 +43,28 @@ class Fields(Case):
                               env={**os.environ, "HOME": self.folder})
         self.assertNotIn("Lua", done.stderr)
         self.assertIn("\twireproof.am.number\t", done.stdout)
-        self.assertIn("\twireproof.cxl.eseq\t", done.stdout)
 
 
 class Ladders(Case):
-    """Each built-in ladder: kind, numbers and retransmissions of each frame."""
+    """Each built-in ladder of SP Active Messages: kind, numbers and retransmissions of each packet."""
 
-    KIND = {"hippi": "type", "am": "kind"}
-    NUMBER = {"hippi": ("tseq", "rseq"), "cxl": ("eseq",), "pcie": ("number", "ack"), "ue": ("number", "ack"),
-              "flit": ("number",), "am": ("number",)}
-    CODES = {"am": dict(enumerate("- REQ REP CHUNK OPEN GET_REQ ACK NACK KEEPALIVE HELLO BUNDLE UNKNOWN".split())),
-             "hippi": {0: "null", 1: "header", 2: "data", 3: "credit", 4: "admin", 5: "status null", 8: "init",
-                       9: "init-ack", 10: "reset", 11: "reset-ack"}}
-
-    def kind_of(self, prefix, value):
-        codes = self.CODES.get(prefix)
-        return codes[int(value, 0)] if codes else value
+    KINDS = "- REQ REP CHUNK OPEN GET_REQ ACK NACK KEEPALIVE HELLO BUNDLE UNKNOWN".split()
 
     def check(self, name, *options):
         """Returns the number of retransmissions."""
         drawn, file = self.ladder(name)
-        prefix, events = PREFIX[drawn["protocol"]], drawn["events"]
-        base = f"wireproof.{prefix}."
-        numbers = [base + number for number in self.NUMBER[prefix]]
-        rows = self.rows(file, [base + "malformed", base + "damaged", base + self.KIND.get(prefix, "kind"),
-                                base + "retransmission", base + "resent_of", *numbers], *options)
+        events = drawn["events"]
+        fields = ("malformed", "damaged", "kind", "retransmission", "resent_of", "number")
+        rows = self.rows(file, ["wireproof.am." + field for field in fields], *options)
         self.assertEqual(len(rows), len(events))
         for number, (event, row) in enumerate(zip(events, rows), 1):
-            complaints, (kind, resent, before, *values) = row[:2], row[2:]
+            complaints, (kind, resent, before, numbers) = row[:2], row[2:]
             self.assertFalse(any(complaints), event)
-            self.assertEqual(self.kind_of(prefix, kind[0]), event["frame"], event)
+            self.assertEqual(self.KINDS[int(kind[0])], event["frame"], event)
             self.assertEqual(bool(resent), event["resent"], event)
             self.assertEqual(len(before), event["resent"], event)
             if "seq" in event:
-                self.assertIn(str(event["seq"]), [value for found in values for value in found], event)
+                self.assertIn(str(event["seq"]), numbers, event)
             if before:
                 self.expect_the_frame_before(events, event, number, int(before[0]))
         return sum(event["resent"] for event in events)
@@ -91,83 +77,52 @@ class Ladders(Case):
         if "seq" in former and "seq" in event:
             self.assertEqual(former["seq"], event["seq"])
 
-    def check_all(self, begin, least):
+    def test_are_shown_as_they_are_drawn(self):
         again = 0
-        for name in ladders():
-            if name.startswith(begin):
-                with self.subTest(name):
-                    again += self.check(name)
-        self.assertGreaterEqual(again, least)
-
-    def test_of_am_are_shown_as_they_are_drawn(self):
-        self.check_all("am-", 10)
-
-    def test_of_pcie_are_shown_as_they_are_drawn(self):
-        self.check_all("pcie-", 5)
-
-    def test_of_hippi_are_shown_as_they_are_drawn(self):
-        self.check_all("hippi-", 8)
-
-    def test_of_ue_are_shown_as_they_are_drawn(self):
-        self.check_all("ue-", 5)
-
-    def test_of_flit_are_shown_as_they_are_drawn(self):
-        self.check_all("flit-", 8)
-
-    def test_of_cxl_are_shown_as_they_are_drawn(self):
-        self.check_all("cxl-", 15)
+        for name in am_ladders():
+            with self.subTest(name):
+                again += self.check(name)
+        self.assertGreaterEqual(again, 10)
 
     def test_of_smaller_circles_need_the_modulus(self):
-        for protocol, kind, modulus, more in (("pcie", "TLP", 8, "outstanding"), ("hippi6400", "data", 9, "w_max"),
-                                              ("ue-llr", "FRAME", 8, "outstanding_seq_max"),
-                                              ("flit", "payload", 7, "outstanding")):
-            with self.subTest(protocol):
-                file = self.path(protocol + ".toml")
-                pathlib.Path(file).write_text(
-                    f'name = "small"\ntitle = "A small circle."\nprotocol = "{protocol}"\n'
-                    f'[engine]\nmodulus = {modulus}\n{more} = 3\n[[traffic]]\nfrom = "A"\nmessages = 20\n'
-                    f'[[fault]]\ndirection = "A->B"\nkind = "{kind}"\nnth = 11\nfate = "damaged"\n')
-                self.assertGreater(self.check(file, "-o", f"wireproof.{PREFIX[protocol]}.modulus:{modulus}"), 0)
+        file = self.path("small.toml")
+        pathlib.Path(file).write_text(
+            'name = "small"\ntitle = "A small circle."\nprotocol = "sp-am"\n'
+            '[engine]\nmodulus = 64\nfirst_number = 0\nwindow = 12\nchunk_packets = 8\nchunks_in_flight = 1\n'
+            '[[traffic]]\nfrom = "A"\nmessages = 100\n'
+            '[[fault]]\ndirection = "A->B"\nnth = 70\nfate = "damaged"\n')
+        self.assertEqual(self.check(file, "-o", "wireproof.am.modulus:64"), 11)
 
-    def test_without_the_frames_that_were_lost_have_gaps(self):
-        """The frames that are not in the capture are named as missing by those that follow them."""
-        for name, gaps in (("pcie-lost-tlp", 1), ("pcie-wrap", 1), ("hippi-lost-data", 1), ("ue-lost-frame", 1),
-                           ("am-lost-request", 1), ("am-lost-bulk-chunk", 1)):
+    def test_without_the_packets_that_were_lost_have_gaps(self):
+        """The packets that are not in the capture are named as missing by those that follow them."""
+        for name in ("am-lost-request", "am-lost-bulk-chunk"):
             with self.subTest(name):
                 drawn, file = self.ladder(name)
                 kept = [(frame, len(frame), interface) for event, (interface, frame)
                         in zip(drawn["events"], packets_of(file)) if event["fate"] != "lost"]
                 self.assertLess(len(kept), len(drawn["events"]))
-                both = [f"{drawn['protocol']} A to B", f"{drawn['protocol']} B to A"]
                 seen = self.path("seen.pcapng")
-                pathlib.Path(seen).write_bytes(pcapng(kept, LINKTYPE_USER0, both))
-                base = f"wireproof.{PREFIX[drawn['protocol']]}."
-                rows = self.rows(seen, [base + "missing", base + "gap", base + "retransmission"])
-                self.assertEqual(sum(int(value) for row in rows for value in row[0]), gaps)
+                pathlib.Path(seen).write_bytes(pcapng(kept, LINKTYPE_USER0, ["sp-am A to B", "sp-am B to A"]))
+                rows = self.rows(seen, ["wireproof.am.missing", "wireproof.am.gap", "wireproof.am.retransmission"])
+                self.assertEqual(sum(int(value) for row in rows for value in row[0]), 1)
                 self.assertEqual(sum(len(row[1]) for row in rows), 1)
                 again = sum(event["resent"] for event in drawn["events"] if event["fate"] != "lost")
                 self.assertEqual(sum(len(row[2]) for row in rows), again)
 
     def test_are_shown_alike_when_they_are_read_twice(self):
-        for name in ("am-lost-bulk-chunk", "flit-converted", "cxl-two-retries"):
-            _, file = self.ladder(name)
-            self.assertEqual(self.tshark("-r", file, "-V"), self.tshark("-2", "-r", file, "-V"))
+        _, file = self.ladder("am-lost-bulk-chunk")
+        self.assertEqual(self.tshark("-r", file, "-V"), self.tshark("-2", "-r", file, "-V"))
 
     def test_leave_other_files_of_this_link_type_alone(self):
         other = self.path("other.pcapng")
         pathlib.Path(other).write_bytes(pcapng([bytes(40)], LINKTYPE_USER0, ["eth0"]))
-        self.assertIn("User encapsulation not handled", self.tshark("-r", other, "-V"))
-        # The user may choose one of our protocols for them.
-        _, file = self.ladder("pcie-lost-tlp")
-        frames = [frame for _, frame in packets_of(file)]
-        pathlib.Path(other).write_bytes(pcapng(frames, LINKTYPE_USER0, ["eth0"]))
-        chosen = ("-o", 'uat:user_dlts:"User 0 (DLT=147)","wireproof.pcie","0","","0",""')
-        kinds = [row[0][0] for row in self.rows(other, ["wireproof.pcie.kind"], *chosen)]
-        self.assertEqual(kinds, ["TLP", "Ack", "TLP", "TLP", "TLP", "Nak", "TLP", "TLP", "Ack"])
+        _, link = self.ladder("pcie-lost-tlp")
+        for file in (other, link):
+            self.assertIn("User encapsulation not handled", self.tshark("-r", file, "-V"))
 
 
 class Packets(Case):
-    """Packets that the test makes: all kinds of SP Active Messages, and datagrams of links."""
+    """Packets that the test makes, of all kinds."""
 
     def write(self, frames, name="made.pcapng"):
         file = self.path(name)
@@ -216,10 +171,8 @@ class Packets(Case):
 
     def test_a_packet_is_found_without_its_port_and_others_are_not(self):
         packet = am_packet(1, number=1, data=b"abcd")
-        frames = [udp(packet), udp(packet[:-1] + b"X", source=7005), udp(bytes(100), source=7006),
-                  udp(link_datagram([b""]), source=7007)]
-        found = self.values(self.write(frames), "am.kind", "link.counter")
-        self.assertEqual(found, [["1", None], [None, None], [None, None], [None, "0"]])
+        frames = [udp(packet), udp(packet[:-1] + b"X", source=7005), udp(bytes(100), source=7006)]
+        self.assertEqual(self.values(self.write(frames), "am.kind"), [["1"], [None], [None]])
 
     def test_numbers_wrap(self):
         file = self.write([udp(am_packet(1, number=number % 2 ** 32, data=b"a", round_=round_))
@@ -283,13 +236,6 @@ class Packets(Case):
         self.assertEqual(self.values(file, "am.filler", "am.data", "am.data_length", "am.checksum_status"),
                          [["5", "616263", "3", "1"]])
 
-    def test_datagrams_of_flits_count_their_frames(self):
-        drawn, file = self.ladder("flit-lost-payload")
-        flits = [frame for event, (_, frame) in zip(drawn["events"], packets_of(file)) if event["from"] == "A"]
-        made = self.write([udp(link_datagram(flits[0:2], counter=10)), udp(link_datagram(flits[2:3], counter=12)),
-                           udp(link_datagram(flits[3:4], counter=15)), udp(link_datagram([], counter=16))])
-        self.assertEqual(self.values(made, "link.missing"), [[None], [None], ["2"], [None]])
-
     def test_answers_name_their_question(self):
         back = {"src": 1, "dst": 0}
         there = (7000, 7001)
@@ -311,60 +257,9 @@ class Packets(Case):
         second = am_packet(1, number=2, data=b"b" * 20)
         last = am_packet(1, number=3, data=b"c" * 3)
         spoilt = first[:-1] + b"X"
-        three = b"".join(link_datagram([bytes([at])], counter=at) for at in (5, 6, 9))
-        file = self.write([udp(first + second + last), udp(spoilt + second + last), udp(three, source=7002)])
-        rows = self.rows(file, ["wireproof.am.number", "wireproof.am.damaged", "wireproof.am.data_length",
-                                "wireproof.link.counter", "wireproof.link.missing"])
-        self.assertEqual(rows, [[["1", "2", "3"], [], ["20", "20", "3"], [], []],
-                                [["1", "2", "3"], ["1"], ["20", "20", "3"], [], []],
-                                [[], [], [], ["5", "6", "9"], ["2"]]])
-
-    def test_the_counter_of_link_datagrams_wraps_and_shows_late_ones(self):
-        file = self.write([udp(link_datagram([b"x"], counter=counter % 2 ** 32, sender=sender))
-                           for counter, sender in ((-1, 1), (1, 1), (0, 1), (2, 1), (2, 1), (0, 9), (1, 9))])
-        self.assertEqual(self.values(file, "link.missing", "link.late"),
-                         [[None, None], ["1", None], [None, "1"], [None, None], [None, "1"], [None] * 2, [None] * 2])
-
-    def test_late_datagrams_have_no_retransmissions(self):
-        _, file = self.ladder("pcie-lost-tlp")
-        tlps = [frame for interface, frame in packets_of(file) if interface == 0][:3]
-        order = (0, 1, 1, 2)
-        made = self.write([udp(link_datagram([tlps[at]], counter=at)) for at in order])
-        self.assertEqual(self.values(made, "pcie.number", "pcie.retransmission", "link.late"),
-                         [["0", None, None], ["1", None, None], ["1", None, "1"], ["2", None, None]])
-
-    def test_a_new_life_begins_with_the_number_that_its_init_names(self):
-        def frame(number):
-            body = bytes(12) + b"\x88\xB5\x00\x00" + bytes(44)
-            head = struct.pack(">BBH", 0xFB, number >> 12 & 0xF0 | 7, number & 0xFFFF) + b"UUU\xD5"
-            return head + body + struct.pack("<I", zlib.crc32(body))
-
-        def init(number, data):
-            return struct.pack("<BBBBBHB", 0x4B, 3, number >> 12, number >> 4 & 0xFF, number << 4 & 0xF0 | 6, data, 0)
-        life = [init(70_000, 1), frame(70_000), frame(70_001), init(500, 2), init(500, 2), frame(500), frame(502)]
-        made = self.write([udp(link_datagram([one], counter=at)) for at, one in enumerate(life)])
-        self.assertEqual(self.values(made, "ue.life", "ue.number", "ue.retransmission", "ue.missing", "ue.damaged"),
-                         [["1", None, None, None, None], [None, "70000", None, None, None],
-                          [None, "70001", None, None, None], ["1", None, None, None, None], [None] * 5,
-                          [None, "500", None, None, None], [None, "502", None, "1", None]])
-
-    def test_each_link_protocol_is_found_by_its_frames(self):
-        """Each ladder has a link and ports of its own."""
-        wanted, made = [], []
-        for number, name in enumerate(name for name in ladders() if not name.startswith("am-")):
-            drawn, file = self.ladder(name)
-            for at, (way, frame) in enumerate(packets_of(file)):
-                made.append(udp(link_datagram([frame], counter=at, link=number, sender=1 + way, receiver=2 - way),
-                                7002 + 2 * number - way, 7001 + 2 * number + way))
-                wanted.append((name, drawn["protocol"]))
-        kinds = {protocol: f"wireproof.{prefix}." + ("type" if prefix == "hippi" else "kind")
-                 for protocol, prefix in PREFIX.items() if protocol != "sp-am"}
-        malformed = [f"wireproof.{prefix}.malformed" for prefix in PREFIX.values()]
-        rows = self.rows(self.write(made), ["wireproof.link.protocol", *kinds.values(), *malformed])
-        self.assertEqual(len(rows), len(wanted))
-        for (name, protocol), row in zip(wanted, rows):
-            found = [kind for kind, values in zip(kinds, row[1:]) if values]
-            self.assertEqual((row[0], found, any(row[1 + len(kinds):])), ([protocol], [protocol], False), name)
+        file = self.write([udp(first + second + last), udp(spoilt + second + last)])
+        rows = self.rows(file, ["wireproof.am.number", "wireproof.am.damaged", "wireproof.am.data_length"])
+        self.assertEqual(rows, [[["1", "2", "3"], [], ["20", "20", "3"]], [["1", "2", "3"], ["1"], ["20", "20", "3"]]])
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class SlurmSweep(Case):
         ended = self.cluster.run(0, ["sbatch", "-W", "--array=1-5", "-n", "1", "-o", self.path("%a.out"), self.path("batch.sh")])
         out = [self.read(f"{task}.out").decode() for task in range(1, 6)]
         self.assertEqual(ended.returncode, 0, ended.stderr + "".join(out))
-        self.alone("sweep", "grid.toml", "--merge")
+        self.alone("sweep", "grid.toml")
         self.assertEqual(self.read(), whole)
 
 

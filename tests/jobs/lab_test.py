@@ -136,15 +136,13 @@ class SweepJob(Case):
                 self.assertEqual(self.read(), whole)
                 os.remove(self.path("grid.results"))
 
-    def test_five_parts_of_a_slurm_array_and_of_shards_are_one_sweep(self):
+    def test_parts_of_a_slurm_array_and_a_job_for_the_rest_are_one_sweep(self):
         whole = self.wholly()
-        for part in range(1, 4):
-            self.alone("sweep", "grid.toml", "--shard", f"{part}/5")
         array = {"SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_COUNT": "5"}
         self.alone("sweep", "grid.toml", SLURM_ARRAY_TASK_ID="13", **array)
         # A task of the array may be a job itself.
         self.launch(2, "sweep", "grid.toml", SLURM_ARRAY_TASK_ID="14", **array)
-        self.alone("sweep", "grid.toml", "--merge")
+        self.launch(2, "sweep", "grid.toml")
         self.assertEqual(self.read(), whole)
 
     def test_on_udp_the_results_are_the_same(self):
@@ -155,13 +153,6 @@ class SweepJob(Case):
         self.alone("sweep", "grid.toml", WIREPROOF_PEERS=peers, WIREPROOF_RANK="0")
         for other in others:
             self.assertEqual((*other.communicate(timeout=PATIENCE), other.returncode), ("", "", 0))
-        self.assertEqual(self.read(), whole)
-
-    def test_parts_that_are_named_need_no_other_ranks(self):
-        whole = self.wholly()
-        self.run_words(WIREPROOF, "launch", "-n", "3", "--", "sh", "-c",
-                       '"$0" sweep grid.toml --shard $((WIREPROOF_RANK + 1))/3 > /dev/null', WIREPROOF)
-        self.launch(2, "sweep", "grid.toml", "--merge")
         self.assertEqual(self.read(), whole)
 
     def test_a_file_that_makes_no_sense_is_told_once(self):
@@ -283,10 +274,10 @@ def checked(results):
 
 
 class OneRunOneFile(Case):
-    def stopped(self, results, *words):
+    def stopped(self, results, **environment):
         """A sweep that is stopped while it writes. If it ended before, it is made longer."""
         for _ in range(6):
-            first = self.start(WIREPROOF, "sweep", "grid.toml", *words)
+            first = self.start(WIREPROOF, "sweep", "grid.toml", **environment)
             self.wait_for(lambda: self.lines(results) > 2 or first.poll() is not None)
             first.send_signal(signal.SIGSTOP)
             if first.poll() is None:
@@ -307,14 +298,12 @@ class OneRunOneFile(Case):
         _, err = first.communicate(timeout=PATIENCE)
         self.assertEqual((first.returncode, err, self.lines()), (0, "", POINTS))
 
-    def test_parts_are_not_merged_while_a_run_writes_one(self):
-        second = self.stopped("grid.2-of-2.results", "--shard", "2/2")
-        self.alone("sweep", "grid.toml", "--shard", "1/2")
-        self.alone("sweep", "grid.toml", "--merge", code=1,
-                   error="wireproof: grid.2-of-2.results: another run is writing it\n")
+    def test_a_part_is_not_read_while_a_run_writes_it(self):
+        second = self.stopped("grid.2-of-2.results", SLURM_ARRAY_TASK_ID="1", SLURM_ARRAY_TASK_COUNT="2")
+        self.alone("sweep", "grid.toml", code=1, error="wireproof: grid.2-of-2.results: another run is writing it\n")
         second.send_signal(signal.SIGCONT)
         second.communicate(timeout=PATIENCE)
-        self.alone("sweep", "grid.toml", "--merge")
+        self.alone("sweep", "grid.toml")
         self.assertEqual(self.lines(), POINTS)
 
     def test_an_incomplete_line_is_dropped_and_told(self):

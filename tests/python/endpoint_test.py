@@ -1,17 +1,12 @@
 """Messages with asyncio, and in a program without an event loop."""
 
 import asyncio
-import contextlib
-import json
 import os
-import signal
-import subprocess
 import sys
-import threading
 import time
 
 import pytest
-from kit import COMMAND, PATIENCE, pair, run
+from kit import PATIENCE, pair, run
 
 import wireproof
 
@@ -256,7 +251,7 @@ def test_a_refusal_belongs_to_the_request_that_was_refused():
             async with b:
                 assert await a.request(1, 5, b"again") == b"five again"
         assert ran == [b"again"]
-        assert not a._waiting._unsure and not a._waiting._asked
+        assert not a._incoming.waiting._unsure and not a._incoming.waiting._asked
 
     run(main())
 
@@ -303,75 +298,6 @@ def test_messages_without_an_answer_that_are_refused_are_reported():
     run(main())
 
 
-def test_without_a_job_it_is_that_of_c_and_cpp():
-    """Which is 0. Endpoints of two jobs see only silence."""
-    ends = [
-        wireproof.Endpoint.open(peers=["127.0.0.1:0" if node == self else None for node in range(2)], self=self, **job)
-        for self, job in enumerate(({}, {"job": 0}))
-    ]
-    for self, end in enumerate(ends):
-        end.set_peer_address(1 - self, ends[1 - self].address)
-
-    async def main():
-        a, b = ends
-        async with a, b:
-            b.handler(1)(lambda message: message.data)
-            assert await a.request(1, 1, b"heard") == b"heard"
-
-    run(main())
-
-
-def test_each_option_reaches_the_library():
-    (shown, hidden) = (
-        wireproof.Endpoint.open(
-            peers=["127.0.0.1:0"], self=0, congestion_control=control, congestion_algorithm=algorithm, publish_counters=shows
-        )
-        for control, algorithm, shows in (("always", "by_loss", True), ("never", "by_path", False))
-    )
-    said = subprocess.run([COMMAND, "stat", str(os.getpid()), "--json"], capture_output=True, text=True, check=True)
-    addresses = {one["endpoint"]["address"] for one in json.loads(said.stdout)["endpoints"]}
-    assert shown.address in addresses and hidden.address not in addresses
-    shown.end()
-    hidden.end()
-    with pytest.raises(ValueError, match="congestion_control is 'no', none of between_hosts, always, never"):
-        wireproof.Endpoint.open(peers=["127.0.0.1:0"], self=0, congestion_control="no")
-    with pytest.raises(ValueError, match="congestion_algorithm is 'x', none of by_loss, by_path"):
-        wireproof.Endpoint.open(peers=["127.0.0.1:0"], self=0, congestion_algorithm="x")
-    for name in ("congestion", "peers", "self", "job"):
-        with pytest.raises(TypeError, match=f"has no option {name}"):
-            wireproof.Endpoint.join(**{name: 1})
-    for option in ({"congestion_control": "no"}, {"congestion_algorithm": "x"}):
-        with pytest.raises(ValueError, match="none of"):
-            wireproof.Endpoint.join(**option)
-
-
-def test_a_peer_that_is_lost_is_told():
-    async def main():
-        a, b = pair(peer_timeout=3)
-        lost = []
-        begun = asyncio.Event()
-        a.on_peer_lost(lambda peer, text: lost.append((peer, text)))
-        async with a:
-            async with b:
-
-                @b.handler(1)
-                async def never(_message):
-                    begun.set()
-                    await asyncio.sleep(3600)
-
-                waiting = asyncio.ensure_future(a.request(1, 1))
-                await begun.wait()
-                assert not waiting.done()
-                b.end()
-            with pytest.raises(wireproof.PeerLost) as told:
-                await waiting
-            assert told.value.status == "peer_lost" and lost == [(1, str(told.value))]
-            for task in asyncio.all_tasks() - {asyncio.current_task()}:
-                task.cancel()
-
-    run(main())
-
-
 def test_a_request_to_nobody_or_too_long_is_refused():
     async def main():
         a, b = pair()
@@ -413,51 +339,8 @@ def test_a_request_may_be_given_up():
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.05):
                     await a.request(1, 1)
-            assert not a._waiting.has_calls()
+            assert not a._incoming.waiting.has_calls()
             await asyncio.sleep(0.5)  # the answer comes, and nobody waits
-
-    run(main())
-
-
-def test_closing_ends_who_waits():
-    async def main():
-        a, b = pair()
-        async with b:
-
-            @b.handler(1)
-            async def never(_message):
-                await asyncio.sleep(3600)
-
-            async with a:
-                waiting = asyncio.ensure_future(a.request(1, 1))
-                await asyncio.sleep(0.2)
-            with pytest.raises(wireproof.Closed):
-                await waiting
-            with pytest.raises(wireproof.Closed):
-                await a.request(1, 1)
-            with pytest.raises(wireproof.Closed):
-                a.poll()
-            b.end()
-            for task in asyncio.all_tasks() - {asyncio.current_task()}:
-                task.cancel()
-
-    run(main())
-
-
-def test_leaving_waits_until_all_is_acknowledged():
-    async def main():
-        a, b = pair(fault_loss=0.3, seed=3)
-        got = []
-        async with b:
-
-            @b.handler(1)
-            def take(message):
-                got.append(message.data)
-
-            async with a:
-                for i in range(20):
-                    a.send(1, 1, b"%d" % i)
-            assert len(got) == 20
 
     run(main())
 
@@ -478,108 +361,3 @@ def test_shared_memory_carries_too():
             assert a.counters(1)["path"] == "shared_memory"
 
     run(main())
-
-
-def test_options_that_cannot_work_are_told_in_one_line():
-    with pytest.raises(wireproof.Error) as told:
-        wireproof.Endpoint.open(peers=["nowhere"], self=0)
-    assert "\n" not in str(told.value) and "nowhere" in str(told.value)
-    with pytest.raises(wireproof.Error):
-        wireproof.Endpoint.open(peers=[], self=0)
-    with pytest.raises(wireproof.Error):
-        wireproof.Endpoint.open(peers=["127.0.0.1:0"], self=3)
-    with pytest.raises(wireproof.Error):
-        wireproof.Endpoint.open(peers=["127.0.0.1:0"], self=0, fault_loss=2.0)
-
-
-def test_a_second_thread_gets_an_error_and_may_wake():
-    a, b = pair()
-    inside = threading.Event()
-    told = []
-
-    def wait():
-        inside.set()
-        while not told:
-            with contextlib.suppress(wireproof.Error):  # this thread was inside
-                told.append(a.wait(PATIENCE))
-
-    thread = threading.Thread(target=wait)
-    thread.start()
-    inside.wait()
-    with pytest.raises(wireproof.Error, match="another thread is inside a call") as error:
-        while not told:
-            time.sleep(0.01)
-            a.poll()
-    assert error.value.status == "not_allowed"
-    a.wake()
-    thread.join(PATIENCE)
-    assert told == [True]
-    assert a.poll() == 0  # now this thread may
-    a.end()
-    b.end()
-
-
-def test_ctrl_c_ends_a_wait():
-    a, _b = pair()
-    interrupt = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt):
-        interrupt.start()
-        a.wait(PATIENCE)
-    a.send(1, 1)
-    interrupt = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt):
-        interrupt.start()
-        a.flush(1, PATIENCE)
-    a.end()
-
-
-def test_wait_and_flush_have_limits():
-    a, b = pair()
-    assert a.wait(0.05) is False
-    a.send(1, 1, b"x")
-    with pytest.raises(wireproof.TimedOut):
-        a.flush(1, 0.05)
-    with pytest.raises(TimeoutError):
-        a.close(0.05)
-    assert not a.is_open
-    b.end()
-
-
-def test_threads_carry_with_an_endpoint_each():
-    a, b = pair()
-    got, stop = [], threading.Event()
-
-    @b.handler(1)
-    def take(message):
-        got.append(message.data)
-        message.reply(2, message.data)
-
-    def serve():
-        while not stop.is_set():
-            b.wait(0.1)
-
-    back = []
-
-    @a.handler(2)
-    def came_back(message):
-        back.append(message.data)
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    for i in range(200):
-        while True:
-            try:
-                a.send(1, 1, b"%d" % i)
-                break
-            except wireproof.Error as error:
-                assert error.status == "would_block"
-                a.wait(0.1)
-    end = time.monotonic() + PATIENCE
-    while len(back) < 200 and time.monotonic() < end:
-        a.wait(0.1)
-    stop.set()
-    thread.join()
-    assert got == back == [b"%d" % i for i in range(200)]
-    with contextlib.suppress(wireproof.Error):
-        a.close(0.5)
-    b.end()

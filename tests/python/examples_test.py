@@ -30,4 +30,4 @@ def test_an_endpoint(tmp_path):
 def test_a_sweep(tmp_path):
     lines = printed("python_sweep.py", tmp_path)
     assert lines[-1] == "flit carries more from a bit error rate of 3.1623e-06 on"
-    assert (tmp_path / "throughput.svg").read_text().startswith("<svg ")
+    assert (tmp_path / "curves.svg").read_text().startswith("<svg ")

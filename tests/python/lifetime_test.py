@@ -105,7 +105,7 @@ def test_a_loop_that_ends_with_requests_under_way():
         await asyncio.sleep(0.05)
 
     asyncio.run(main())
-    assert not a._waiting.has_calls()
+    assert not a._incoming.waiting.has_calls()
     a.send(1, 1)
     a.poll()
     del a, b

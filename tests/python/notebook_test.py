@@ -40,7 +40,7 @@ def test_every_cell_runs(executed):
 
 
 def test_what_is_a_picture_is_shown_as_one(executed):
-    for begin in ('curve("ber", "etr")', 'curve("ber", "resend_ratio")', "first_failure("):
+    for begin in ("result.curve()", "first_failure("):
         assert shown(executed, begin)["image/svg+xml"].startswith("<svg ")
     assert "image/svg+xml;base64," in shown(executed, 'rule="literal"')["text/html"]
     assert "(b'2121', b'2121'," in shown(executed, "client = ")["text/plain"]

@@ -189,4 +189,4 @@ def test_a_result_shows_itself():
 def test_a_name_cannot_break_the_table():
     result = wireproof.sweep({"ber": 1e-5, "packets": 10, "name": "<script>alert(1)<|script>"})
     assert "<script>" not in result._repr_html_()
-    assert "<script>" not in result.curve()._repr_svg_()
+    assert "<script>" not in result.curve()._repr_html_()

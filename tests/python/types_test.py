@@ -19,7 +19,7 @@ figures: wireproof.Figures = wireproof.point("pcie", 1e-9, payload=512)
 share: float = figures.throughput
 result = wireproof.sweep({"protocol": ["pcie"], "ber": [1e-6]}, seed=3)
 names: list[str] = result.columns
-picture: str = result.curve("ber", "etr").svg
+picture: str = result.curve().svg
 drawn: wireproof.Ladder = wireproof.first_failure("pcie", 1e-6)
 
 

@@ -10,10 +10,10 @@
 
 namespace wireproof::cli {
 
-farm::Farm farm_of(std::string_view verb, bool shared) {
+farm::Farm farm_of(std::string_view verb) {
     std::string program = fmt::format("{} {}", version(), verb);
-    if (!shared || !farm::started_by_a_launcher()) {
-        const std::string hint = shared ? farm::hint_of_a_launcher() : std::string();
+    if (!farm::started_by_a_launcher()) {
+        const std::string hint = farm::hint_of_a_launcher();
         if (!hint.empty()) tell("wireproof: " + hint);
         return farm::Farm::alone(std::move(program), check_interrupt);
     }

@@ -8,9 +8,9 @@
 
 namespace wireproof::cli {
 
-/// Joins the job of this process, if a launcher started it and `shared` is true. Otherwise the
-/// process is alone. Throws Failure.
-farm::Farm farm_of(std::string_view verb, bool shared);
+/// Joins the job of this process, if a launcher started it. Otherwise the process is alone. Throws
+/// Failure.
+farm::Farm farm_of(std::string_view verb);
 
 /// The run of a rank other than 0: `help` does tasks until rank 0 needs no more. Only rank 0
 /// prints. A signal ends this rank without a line. Returns the exit code: 0 even if rank 0 fails,

@@ -121,7 +121,7 @@ struct SearchVerb {
 
     int run() {
         catch_interrupts();
-        farm::Farm farm = farm_of("search", true);
+        farm::Farm farm = farm_of("search");
         const ReadSearch read = [this](const std::string& line) { return read_line(line); };
         if (!farm.is_rank_0()) {
             return help(farm, [&read](farm::Farm& of) { help_with_search_list(of, read); });

@@ -62,7 +62,7 @@ struct SoakVerb {
     int run() {
         catch_interrupts();
         timing.start();
-        farm::Farm farm = farm_of("soak", true);
+        farm::Farm farm = farm_of("soak");
         if (!farm.is_rank_0()) return help(farm, help_with_soak);
         seed = chosen_seed(seed);
         return with_worlds<int>([&](auto empty) { return simulate(std::move(empty), farm); });

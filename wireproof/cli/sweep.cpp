@@ -43,8 +43,8 @@ Examples:
   wireproof sweep --paper
   wireproof sweep grid.toml --csv grid.csv   keeps grid.results, goes on from it
   wireproof sweep grid.toml --html grid.html curves, a ladder and a table
-  wireproof sweep grid.toml --shard 2/3      a part; when all three are here:
-  wireproof sweep grid.toml --merge
+  sbatch --array=1-9 --wrap='wireproof sweep grid.toml'
+  wireproof sweep grid.toml                  with the nine parts of this array
   mpirun wireproof sweep grid.toml           its ranks share the points
 
 Exit code 0: simulated; 1: not; 2: the command line is wrong.)";
@@ -77,8 +77,6 @@ struct SweepVerb {
     std::string svg;
     std::uint64_t ladder_point = 0;
     std::string file;
-    std::string shard;
-    bool merge = false;
     bool no_jump = false;
     bool paper = false;
     bool advise = false;
@@ -123,16 +121,15 @@ struct SweepVerb {
         }
         catch_interrupts();
         if (advise) return run_advice();
-        // The processes of an explicit --shard do not know each other, whatever started them.
-        farm::Farm farm = farm_of("sweep", shard.empty());
+        farm::Farm farm = farm_of("sweep");
         if (!farm.is_rank_0()) return help(farm, help_with_sweep);
-        if (!of_file() || merge) farm.dismiss();
+        if (!of_file()) farm.dismiss();
         if (paper) return run_paper();
         line.take_files(settings);
         SweepTask task{file, {}, {}, !no_jump};
         task.sweep = file.empty() ? single_point() : read_file(task.text);
         const lab::Sweep& sweep = task.sweep;
-        const SweepShard part = file.empty() || merge ? SweepShard() : chosen_shard();
+        const SweepPart part = file.empty() ? SweepPart() : part_of_array();
         const lab::Sweep mine = share_of(sweep, part);
         if (ladder_point > 0) check_ladder_point(ladder_point, mine.points);
         OutputFile table(csv);
@@ -143,7 +140,7 @@ struct SweepVerb {
         if (file.empty()) {
             points = {run_point(wall)};
         } else {
-            points = merge ? merge_sweep(sweep) : run_sweep(task, part, farm);
+            points = run_sweep(task, part, farm);
         }
         const std::string unfinished = unfinished_of(points, sweep.point_seconds);
         if (!unfinished.empty() && std::ranges::all_of(points, &lab::SweepPoint::stopped)) {
@@ -228,10 +225,6 @@ struct SweepVerb {
         if (plan.packets > 0) sweep->plan.packets = plan.packets;
         if (point_seconds > 0) sweep->point_seconds = point_seconds;
         return *sweep;
-    }
-
-    SweepShard chosen_shard() const {
-        return shard.empty() ? shard_from_environment() : shard_of(shard);
     }
 
     lab::SweepPoint run_point(std::optional<SweepWall>& wall) const {
@@ -329,13 +322,6 @@ void add_points(CLI::App& verb, SweepVerb& sweep) {
     CLI::Option* const file =
         verb.add_option("FILE", sweep.file, "a grid of points in TOML (docs/link-retry.md)")
             ->type_name("FILE");
-    CLI::Option* const shard =
-        verb.add_option("--shard", sweep.shard,
-                        "simulate the K-th of N parts of the file; else that of "
-                        "a Slurm array")
-            ->type_name("K/N");
-    CLI::Option* const merge =
-        verb.add_flag("--merge", sweep.merge, "gather the results of the parts instead");
     const std::size_t before = verb.get_options().size();
     add_settings(verb, sweep);
     sweep.line.add(verb, sweep.settings);
@@ -343,8 +329,6 @@ void add_points(CLI::App& verb, SweepVerb& sweep) {
     sweep.of_a_point.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
     sweep.rules.applies(
         file, [&sweep] { return sweep.of_file(); }, "neither --paper nor --presets");
-    sweep.rules.apply(
-        {shard, merge}, [&sweep] { return sweep.of_file(); }, "a sweep FILE");
     for (const CLI::Option* option : sweep.of_a_point) {
         const std::string name = option->get_name();
         if (name == "--presets") continue;

@@ -1,8 +1,8 @@
 // Decides when a poll loop first looks at memory that another processor will write. A look fetches
 // the cache line, and the writer must take it back before it can write: half a round trip then
 // moves the line twice instead of once. So the loop skips the rounds in which the answer cannot be
-// there yet. Earlier waits show how many these are. In bench/half_round_trip, with processors
-// apart, this reduced half a round trip from 315-324 ns to 251-265 ns.
+// there yet. Earlier waits show how many these are. In the mode round-trip of bench/am_path,
+// with processors apart, this reduced half a round trip from 315-324 ns to 251-265 ns.
 #pragma once
 
 #include <algorithm>

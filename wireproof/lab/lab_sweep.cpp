@@ -5,8 +5,36 @@
 #include "wireproof/lab/link_retry/loss_trace.hpp"
 #include "wireproof/lab/sweep/sweep_file.hpp"
 #include "wireproof/lab/sweep/sweep_json.hpp"
+#include "wireproof/lab/sweep/sweep_quantities.hpp"
 
 namespace wireproof::lab {
+namespace {
+
+std::optional<double> number_in(const SweepJson& point, const char* field) {
+    const auto at = point.find(field);
+    return at != point.end() && at->is_number() ? std::optional(at->get<double>()) : std::nullopt;
+}
+
+/// Nothing if the text is not of this point of the sweep.
+std::optional<SweepFigures> figures_in(const SweepJson& point, const RetrySettings& settings,
+                                       const RetryPlan& plan) {
+    if (!point.is_object() || !point.contains("asked")) return std::nullopt;
+    if (point["asked"] != sweep_key(settings, plan)) return std::nullopt;
+    const auto etr = number_in(point, "etr");
+    const auto throughput = number_in(point, "throughput");
+    const auto resend_ratio = number_in(point, "resend_ratio");
+    if (!etr || !throughput || !resend_ratio) return std::nullopt;
+    return SweepFigures{.settings = settings,
+                        .asked = {},
+                        .etr = *etr,
+                        .throughput = *throughput,
+                        .resend_ratio = *resend_ratio,
+                        .relative_error = number_in(point, "relative_error"),
+                        .closed_etr = number_in(point, "closed_form"),
+                        .closed_ratio = number_in(point, "closed_ratio")};
+}
+
+}  // namespace
 
 struct PointSweep::Inside {
     Sweep sweep;
@@ -98,6 +126,33 @@ Result<std::string> PointSweep::run(std::size_t point, const PointSweepRun& how)
     const auto run = run_retry_point(settings, plan);
     if (!run) return Result<std::string>::failure(run.error().message);
     return sweep_json(sweep_point(settings, *run), sweep.plan).dump();
+}
+
+Result<std::string> PointSweep::draw(const std::vector<std::string>& results) const {
+    using Drawn = Result<std::string>;
+    const Sweep& sweep = inside_->sweep;
+    if (results.size() != sweep.points.size()) {
+        return Drawn::failure("there are " + std::to_string(results.size()) +
+                              " results, and the sweep has " + std::to_string(sweep.points.size()) +
+                              " points");
+    }
+    std::vector<SweepFigures> points;
+    bool units = false;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (results[i].empty()) continue;
+        const SweepJson point = SweepJson::parse(results[i], nullptr, false);
+        if (point.is_object() && point.contains("stopped")) continue;
+        auto figures = figures_in(point, sweep.points[i], sweep.plan);
+        if (!figures) {
+            return Drawn::failure("result " + std::to_string(i) + " is not of its point");
+        }
+        units = units || point.contains("unit_line");
+        points.push_back(*std::move(figures));
+    }
+    for (SweepFigures& point : points) point.asked = quantities_of(point.settings, units);
+    std::string picture = picture_of(points);
+    if (picture.empty()) return Drawn::failure("there are no points to draw");
+    return picture;
 }
 
 }  // namespace wireproof::lab

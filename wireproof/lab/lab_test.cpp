@@ -13,6 +13,7 @@
 #include "wireproof/lab/link_retry/retry_point.hpp"
 #include "wireproof/lab/sweep/sweep_file.hpp"
 #include "wireproof/lab/sweep/sweep_json.hpp"
+#include "wireproof/lab/sweep/sweep_quantities.hpp"
 
 namespace wireproof::lab {
 namespace {
@@ -207,6 +208,47 @@ TEST(Lab, APointOfASweepEndsWhenItsTimeIsOverOrProgressThrows) {
     EXPECT_THROW(static_cast<void>(
                      sweep->run(0, {.progress = [](double) { throw std::runtime_error("no"); }})),
                  std::runtime_error);
+}
+
+TEST(Lab, ASweepIsDrawnFromItsResults) {
+    const auto sweep = PointSweep::read(small_sweep);
+    const Sweep own = read_sweep(small_sweep, "small").value();
+    std::vector<std::string> results;
+    std::vector<SweepPoint> points;
+    for (std::size_t i = 0; i < sweep->points(); ++i) {
+        results.push_back(*sweep->run(i));
+        RetryPlan plan = own.plan;
+        plan.seed = point_seed(own.points[i], 7);
+        points.push_back(sweep_point(own.points[i], run_retry_point(own.points[i], plan).value()));
+    }
+    const auto drawn = sweep->draw(results);
+    ASSERT_TRUE(drawn) << drawn.error();
+    EXPECT_EQ(*drawn, picture_of(figures_of(points)));
+    // A stopped point, or one without a result, is left out.
+    std::vector<std::string> fewer = results;
+    fewer[1] = "";
+    fewer[3].insert(1, "\"stopped\":true,");
+    const auto some = sweep->draw(fewer);
+    ASSERT_TRUE(some) << some.error();
+    EXPECT_EQ(*some, picture_of(figures_of(std::vector{points[0], points[2]})));
+}
+
+TEST(Lab, ATextThatIsNotOfItsPointIsNotDrawn) {
+    const auto sweep = PointSweep::read(small_sweep);
+    std::vector<std::string> results;
+    for (std::size_t i = 0; i < sweep->points(); ++i) results.push_back(*sweep->run(i));
+    const std::string good = results[2];
+    for (const std::string& wrong :
+         {results[1], std::string("{"), std::string("[]"), std::string("{\"asked\":7}"),
+          good.substr(0, good.find(",\"packets\"")) + "}"}) {
+        results[2] = wrong;
+        const auto drawn = sweep->draw(results);
+        ASSERT_FALSE(drawn) << wrong;
+        EXPECT_EQ(drawn.error(), "result 2 is not of its point") << wrong;
+    }
+    results.pop_back();
+    EXPECT_EQ(sweep->draw(results).error(), "there are 3 results, and the sweep has 4 points");
+    EXPECT_EQ(sweep->draw(std::vector<std::string>(4)).error(), "there are no points to draw");
 }
 
 TEST(Lab, ASweepHasItsLossesFromAText) {

@@ -1,5 +1,4 @@
--- What all protocols share: the declaration of fields, the memory of a capture, and the numbers of
--- a stream.
+-- The declaration of fields, the memory of a capture, and distances between numbers.
 --
 -- Wireshark dissects a packet again whenever it shows it. So what a packet means (a retransmission,
 -- a gap) is found the first time, in the order of the capture, and then remembered.
@@ -38,7 +37,6 @@ function common.modulus(made, usual)
     return chosen > 1 and chosen or usual
 end
 
--- Rows that several protocols have.
 function common.check_field(key, title)
     return {key, "uint8", title, base.DEC, common.check_names}
 end
@@ -110,25 +108,7 @@ function common.ahead(number, reference, modulus)
     return steps < modulus / 2 and steps or steps - modulus
 end
 
--- A frame with a number of its own, on a link that does not change the order. Returns whether the
--- sender sends it again, the packet that had it before, and how many numbers were left out.
-function common.see_number(stream, number, modulus, packet)
-    local seen = stream.seen or {}
-    stream.seen = seen
-    local steps = stream.high and common.ahead(number, stream.high, modulus) or 0
-    local result = {again = steps < 0, missing = math.max(steps, 0)}
-    if result.again then result.resent_of = seen[number] end
-    if steps >= 0 then stream.high = (number + 1) % modulus end
-    seen[number] = packet
-    return result
-end
-
-function common.forget_numbers(stream)
-    stream.high = nil
-    stream.seen = nil
-end
-
--- Shows what see_number found.
+-- Shows a retransmission, and how many numbers were left out.
 function common.show_numbers(made, tree, result, what)
     if result.again then
         tree:add_proto_expert_info(made.experts.retransmission, "Retransmission of " .. what)

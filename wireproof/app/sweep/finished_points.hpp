@@ -27,7 +27,6 @@ public:
     bool has(const lab::RetrySettings& settings) const;
     /// A stopped point is not written, so the next run simulates it again.
     void add(lab::SweepPoint point);
-    std::size_t missing() const { return wanted_.size() - done_.size(); }
 
     /// All lines, sorted.
     std::string text() const;

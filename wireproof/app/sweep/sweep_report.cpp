@@ -8,18 +8,18 @@
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/version.hpp"
-#include "wireproof/app/sweep/sweep_quantities.hpp"
 #include "wireproof/app/sweep/sweep_results.hpp"
 #include "wireproof/lab/ladder/ladder_render.hpp"
 #include "wireproof/lab/link_retry/loss_trace.hpp"
 #include "wireproof/lab/link_retry/retry_ladder.hpp"
 #include "wireproof/lab/link_retry/retry_presets.hpp"
 #include "wireproof/lab/sweep/sweep_curves.hpp"
-#include "wireproof/report/plot_svg.hpp"
+#include "wireproof/lab/sweep/sweep_quantities.hpp"
 
 namespace wireproof::cli {
 namespace {
 
+using lab::figure;
 using lab::SweepFigures;
 using lab::SweepQuantity;
 
@@ -43,27 +43,10 @@ std::string percent(std::optional<double> value, int decimals) {
     return value ? fmt::format("{:.{}f}", *value * 100, decimals) : "";
 }
 
-std::vector<SweepFigures> figures_of(const SweepReport& report) {
-    const bool units = std::ranges::any_of(
-        report.points, [](const auto& point) { return point.line.has_value(); });
-    std::vector<SweepFigures> points;
-    for (const lab::SweepPoint& point : report.points) {
-        points.push_back({.settings = point.settings,
-                          .asked = quantities_of(point.settings, units),
-                          .etr = point.etr.value(),
-                          .throughput = point.throughput.value(),
-                          .resend_ratio = point.resend_ratio.value(),
-                          .relative_error = point.relative_error,
-                          .closed_etr = point.closed_etr,
-                          .closed_ratio = point.closed_ratio});
-    }
-    return points;
-}
-
 class Page {
 public:
     explicit Page(const SweepReport& report)
-        : report_(report), page_(title_of(report)), points_(figures_of(report)) {}
+        : report_(report), page_(title_of(report)), points_(lab::figures_of(report.points)) {}
 
     std::string html() {
         add_introduction();
@@ -252,9 +235,9 @@ std::string sweep_html(const SweepReport& report) {
 }
 
 std::string sweep_svg(const SweepReport& report) {
-    const lab::SweepCurves curves = lab::curves_of(figures_of(report));
-    if (curves.etr.empty()) throw Failure("this part of the sweep has no points to draw");
-    return report::svg_of(std::array{curves.etr, curves.resends, curves.throughput});
+    std::string picture = lab::picture_of(lab::figures_of(report.points));
+    if (picture.empty()) throw Failure("this part of the sweep has no points to draw");
+    return picture;
 }
 
 void check_ladder_point(std::size_t point, const std::vector<lab::RetrySettings>& settings) {

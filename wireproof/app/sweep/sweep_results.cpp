@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "wireproof/app/sweep/sweep_quantities.hpp"
 #include "wireproof/lab/link_retry/retry_presets.hpp"
+#include "wireproof/lab/sweep/sweep_quantities.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -100,16 +100,26 @@ farm::Work work_on(const PointTasks& tasks) {
 }
 
 /// The points that are not in the file, each once.
-std::vector<std::size_t> waiting_points(const lab::Sweep& sweep, const SweepShard& shard,
+std::vector<std::size_t> waiting_points(const lab::Sweep& sweep, const SweepPart& part,
                                         const FinishedPoints& finished) {
     std::vector<std::size_t> waiting;
     std::set<std::string> seen;
-    for (std::size_t i = shard.index; i < sweep.points.size(); i += shard.count) {
+    for (std::size_t i = part.index; i < sweep.points.size(); i += part.count) {
         const lab::RetrySettings& point = sweep.points[i];
         const bool first = seen.insert(sweep_key(point, sweep.plan).dump()).second;
         if (first && !finished.has(point)) waiting.push_back(i);
     }
     return waiting;
+}
+
+/// Takes the points of all parts of the sweep that are in this folder.
+void load_parts(const lab::Sweep& sweep, FinishedPoints& finished) {
+    std::set<std::string> parts;
+    for (const auto& entry : std::filesystem::directory_iterator(".")) {
+        std::string name = entry.path().filename().string();
+        if (is_part_of(sweep, name)) parts.insert(std::move(name));
+    }
+    for (const std::string& part : parts) finished.load(finished_results(part), part);
 }
 
 }  // namespace
@@ -122,14 +132,15 @@ std::function<bool()> out_of_time_after(double seconds) {
     };
 }
 
-std::vector<lab::SweepPoint> run_sweep(const SweepTask& task, const SweepShard& shard,
+std::vector<lab::SweepPoint> run_sweep(const SweepTask& task, const SweepPart& part,
                                        farm::Farm& farm) {
-    const lab::Sweep mine = share_of(task.sweep, shard);
-    ResultsFile file(results_path(task.sweep, shard));
+    const lab::Sweep mine = share_of(task.sweep, part);
     FinishedPoints finished(mine);
+    if (part.count == 1) load_parts(mine, finished);
+    ResultsFile file(results_path(task.sweep, part));
     finished.load(file.text(), file.path());
     file.drop_torn_line();
-    const PointTasks tasks{task.sweep, task.jump, waiting_points(task.sweep, shard, finished)};
+    const PointTasks tasks{task.sweep, task.jump, waiting_points(task.sweep, part, finished)};
     {
         Progress bar("points", tasks.points.size(), "points");
         farm.deal({.setup = farm.size() > 1 ? setup_of(task, tasks) : std::string(),
@@ -157,30 +168,6 @@ void help_with_sweep(farm::Farm& farm) {
     if (!setup) return;
     const PointTasks tasks = tasks_of(*setup);
     farm.work(work_on(tasks));
-}
-
-std::vector<lab::SweepPoint> merge_sweep(const lab::Sweep& sweep) {
-    FinishedPoints finished(sweep);
-    const std::string begin = sweep.name + ".";
-    std::set<std::string> parts;
-    for (const auto& entry : std::filesystem::directory_iterator(".")) {
-        const std::string name = entry.path().filename().string();
-        if (name.starts_with(begin) && name.ends_with(".results") &&
-            name.find("-of-") != std::string::npos) {
-            parts.insert(name);
-        }
-    }
-    if (parts.empty()) {
-        throw Failure(fmt::format("there is no {}K-of-N.results here to be merged", begin));
-    }
-    for (const std::string& part : parts) finished.load(finished_results(part), part);
-    if (finished.missing() > 0) {
-        throw Failure(fmt::format("{} of {} points are missing from the {} files merged",
-                                  finished.missing(), sweep.points.size(), parts.size()));
-    }
-    ResultsFile file(sweep.name + ".results");
-    file.replace(finished.text());
-    return finished.points(sweep);
 }
 
 }  // namespace wireproof::cli

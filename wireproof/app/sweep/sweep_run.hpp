@@ -1,6 +1,6 @@
 // A sweep of many points: runs on all cores and on all ranks of a job, continues after an
-// interruption, can be split over machines and merged. The results file has one JSON object in each
-// line for each finished point. Its content does not differ from run to run.
+// interruption, and can be split over the tasks of a Slurm array. The results file has one JSON
+// object in each line for each finished point. Its content does not differ from run to run.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "wireproof/app/farm/farm.hpp"
-#include "wireproof/app/sweep/sweep_shard.hpp"
+#include "wireproof/app/sweep/sweep_part.hpp"
 #include "wireproof/lab/sweep/sweep_file.hpp"
 #include "wireproof/lab/sweep/sweep_point.hpp"
 
@@ -27,16 +27,14 @@ struct SweepTask {
 /// which means no limit.
 std::function<bool()> out_of_time_after(double seconds);
 
-/// Runs the points that are not in the results file, and leaves the file sorted. Returns all points
-/// of the shard in the order of the sweep. Stopped points are not in the file. Throws Failure or
+/// Runs the points of the part that are not in its results file, and leaves the file sorted. For
+/// the whole sweep, it takes the points that are in NAME.K-of-N.results, too. Returns all points of
+/// the part in the order of the sweep. Stopped points are not in the file. Throws Failure or
 /// std::runtime_error with one line: a point that cannot be simulated, a file of another sweep, or
 /// a file that another run has. For rank 0 of `farm`.
-std::vector<lab::SweepPoint> run_sweep(const SweepTask& task, const SweepShard& shard,
+std::vector<lab::SweepPoint> run_sweep(const SweepTask& task, const SweepPart& part,
                                        farm::Farm& farm);
 /// For the other ranks: simulates points of run_sweep() until rank 0 needs no more.
 void help_with_sweep(farm::Farm& farm);
-
-/// Merges all NAME.K-of-N.results into NAME.results. Throws if points are missing.
-std::vector<lab::SweepPoint> merge_sweep(const lab::Sweep& sweep);
 
 }  // namespace wireproof::cli

@@ -170,7 +170,7 @@ void Node::push(Instant now) {
 template <class W>
 std::size_t Node::turn(W& wire, Instant now) {
     const bool nothing_asked =
-        ready_.empty() && finished_.empty() && awaits() == awaiting_told_ && !mid_turn_;
+        ready_.empty() && finished_.empty() && awaiting_ == awaiting_told_ && !mid_turn_;
     if (nothing_asked && now < deadlines_.earliest()) {
         asked_since_poll_ = 0;  // all requests have left
         more_asked_ = false;
@@ -255,9 +255,8 @@ std::size_t Node::rest_of_turn(W& wire, Instant now) {
     std::size_t handled = 0;
     answers_at_once_ = false;
     if (may_have_event(wire)) handled += take_events(wire, now);
-    if (awaits() != awaiting_told_) tell_awaiting();
+    if (awaiting_ != awaiting_told_) tell_awaiting();
     if (now >= deadlines_.earliest()) handled += run_timers(now);
-    if (companion_) companion_->on_turn();
     send(wire, now);
     coalescing_ = false;
     mid_turn_ = false;
@@ -293,7 +292,7 @@ std::size_t Node::deliver_rest() {
 }
 
 void Node::tell_awaiting() {
-    awaiting_told_ = awaits();
+    awaiting_told_ = awaiting_;
     for (std::size_t i = 0; i < met_.size(); ++i) {
         const Connection& connection = peers_[met_[i]].connection;
         const bool awaiting = awaiting_told_ && connection.established();
@@ -418,7 +417,6 @@ void Node::take_handlers_to_be() {
 }
 
 void Node::report_refused(std::size_t peer, std::uint16_t handler) {
-    if (companion_) companion_->on_refused(peer, handler);
     const auto report = refused_;
     if (report && *report) (*report)(peer, handler);
 }

@@ -15,7 +15,6 @@
 #include "wireproof/base/deadline_heap.hpp"
 #include "wireproof/core/pump.hpp"
 #include "wireproof/front/am/buffer_pool.hpp"
-#include "wireproof/front/am/companion.hpp"
 #include "wireproof/front/am/peer_set.hpp"
 #include "wireproof/host/any_wire.hpp"
 #include "wireproof/host/poll_delay.hpp"
@@ -57,9 +56,6 @@ public:
     // Connections point at the memory tables.
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
-    ~Node() {
-        if (companion_) companion_->on_end();
-    }
 
     std::size_t self() const { return self_; }
     std::size_t nodes() const { return nodes_; }
@@ -162,15 +158,6 @@ public:
     /// nothing.
     void set_awaiting(bool awaiting) { awaiting_ = awaiting; }
     bool awaiting() const { return awaiting_; }
-    /// Null: none. A node has at most one companion in its life.
-    void set_companion(std::shared_ptr<Companion> companion) {
-        companion_ = std::move(companion);
-        had_companion_ = true;
-        companion_awaits_ = false;
-    }
-    bool had_companion() const { return had_companion_; }
-    /// As set_awaiting(), but the companion sets it. Peers are asked while either is set.
-    void set_companion_awaiting(bool awaiting) { companion_awaits_ = awaiting; }
     /// True inside a handler or another callback. Code that runs there must not wait for a turn.
     bool polling() const { return polling_; }
     bool in_handler() const { return in_handler_; }
@@ -330,7 +317,6 @@ private:
     std::size_t take_events(W& wire, Instant now);
     template <class W>
     void send(W& wire, Instant now);
-    bool awaits() const { return awaiting_ || companion_awaits_; }
     static host::AnyLane& lane_of(host::AnyWire&, Peer& peer) { return peer.lane; }
     static ShmLane& lane_of(ShmWire&, Peer& peer) { return *peer.shm_lane; }
     template <class F>
@@ -390,9 +376,6 @@ private:
     bool polling_ = false;
     // A turn is running, or an exception of a handler or callback ended the last one.
     bool mid_turn_ = false;
-    std::shared_ptr<Companion> companion_;
-    bool had_companion_ = false;
-    bool companion_awaits_ = false;
     bool awaiting_ = false;
     bool awaiting_told_ = false;  // the value that the connections were given
 };

@@ -64,7 +64,6 @@ void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
     lost.packet_times = ended.packet_times;
     lost.by_peer = ended.by_peer;
     if (peers_[peer].connection.established()) mark_ready(peer).set_awaiting(awaiting_told_);
-    if (companion_) companion_->on_lost(peer);
     const auto report = report_;
     if (report && *report) (*report)(lost);
 }

@@ -7,6 +7,7 @@
 #include "wireproof/base/random.hpp"
 #include "wireproof/lab/link_retry/loss_trace.hpp"
 #include "wireproof/lab/link_retry/retry_presets.hpp"
+#include "wireproof/lab/sweep/sweep_quantities.hpp"
 
 namespace wireproof::lab {
 namespace {
@@ -19,13 +20,6 @@ SweepJson whole(Wide value) {
 
 SweepJson maybe(std::optional<double> value) {
     return value ? SweepJson(*value) : SweepJson();
-}
-
-std::string sixteen_digits(std::uint64_t value) {
-    std::array<char, 16> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, 16).ptr;
-    const std::string text(digits.data(), end);
-    return std::string(digits.size() - text.size(), '0') + text;
 }
 
 // In seconds, if a preset gives the time of a byte.

@@ -1,5 +1,7 @@
 // The points of sweep files.
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "wireproof/front/c/lab/given_text.hpp"
 #include "wireproof/front/c/lab/point.hpp"
@@ -110,6 +112,25 @@ wireproof_status wireproof_sweep_run(const wireproof_sweep* sweep, size_t point,
         const auto run = sweep->points.run(point, how);
         if (!run) return reason.fail(WIREPROOF_FAILED, run.error());
         *json = given_text(*run).release();
+        return WIREPROOF_OK;
+    });
+}
+
+wireproof_status wireproof_sweep_draw(const wireproof_sweep* sweep, const char* const* results,
+                                      size_t count, char** svg, char* why, size_t why_bytes) {
+    const Why reason(why, why_bytes);
+    if (svg == nullptr) return reason.bad("the pointer for the picture is NULL");
+    *svg = nullptr;
+    if (sweep == nullptr) return reason.bad("the sweep is NULL");
+    if (results == nullptr && count != 0) return reason.bad("the results are NULL");
+    return reason.guard([&]() -> wireproof_status {
+        std::vector<std::string> texts;
+        for (std::size_t i = 0; i < count; ++i) {
+            texts.emplace_back(results[i] != nullptr ? results[i] : "");
+        }
+        const auto drawn = sweep->points.draw(texts);
+        if (!drawn) return reason.fail(WIREPROOF_FAILED, drawn.error());
+        *svg = given_text(*drawn).release();
         return WIREPROOF_OK;
     });
 }

@@ -130,8 +130,32 @@ TEST(CSweep, NullAndMistakesAreToldInOneLine) {
               WIREPROOF_BAD_ARGUMENT);
     EXPECT_EQ(wireproof_sweep_set_loss_trace(good.get(), nullptr, 1, nullptr, 0),
               WIREPROOF_BAD_ARGUMENT);
+    EXPECT_EQ(wireproof_sweep_draw(good.get(), nullptr, 0, nullptr, nullptr, 0),
+              WIREPROOF_BAD_ARGUMENT);
+    EXPECT_EQ(wireproof_sweep_draw(nullptr, nullptr, 0, &json, nullptr, 0), WIREPROOF_BAD_ARGUMENT);
+    EXPECT_EQ(wireproof_sweep_draw(good.get(), nullptr, 2, &json, nullptr, 0),
+              WIREPROOF_BAD_ARGUMENT);
     wireproof_sweep_free(nullptr);
     wireproof_text_free(nullptr);
+}
+
+TEST(CSweep, APictureIsThatOfTheClass) {
+    const Sweep sweep = read(toml);
+    const auto same = *wireproof::lab::PointSweep::read(toml);
+    const std::string first = run(sweep.get(), 0).json;
+    const std::array<const char*, 2> results = {first.c_str(), nullptr};
+    char* svg = nullptr;
+    std::array<char, 256> why{};
+    ASSERT_EQ(wireproof_sweep_draw(sweep.get(), results.data(), results.size(), &svg, why.data(),
+                                   why.size()),
+              WIREPROOF_OK)
+        << why.data();
+    const std::unique_ptr<char, Free> owner(svg);
+    EXPECT_EQ(std::string(svg), *same.draw({first, ""}));
+    EXPECT_EQ(wireproof_sweep_draw(sweep.get(), results.data(), 1, &svg, why.data(), why.size()),
+              WIREPROOF_FAILED);
+    EXPECT_STREQ(why.data(), "there are 1 results, and the sweep has 2 points");
+    EXPECT_EQ(svg, nullptr);
 }
 
 }  // namespace

@@ -51,6 +51,9 @@ TEST(CNoLab, EachFunctionOfSweepsAndSearchesSaysThatItIsNotBuilt) {
     EXPECT_EQ(wireproof_sweep_run(nullptr, 0, 1, nullptr, nullptr, &text, nullptr, 0),
               WIREPROOF_NOT_BUILT);
     EXPECT_EQ(text, nullptr);
+    text = why.data();
+    EXPECT_EQ(wireproof_sweep_draw(nullptr, nullptr, 0, &text, nullptr, 0), WIREPROOF_NOT_BUILT);
+    EXPECT_EQ(text, nullptr);
     wireproof_sweep_free(nullptr);
     wireproof_text_free(nullptr);
     wireproof_search_settings settings{};

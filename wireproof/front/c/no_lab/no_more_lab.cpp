@@ -66,6 +66,13 @@ wireproof_status wireproof_sweep_run(const wireproof_sweep* /*sweep*/, size_t /*
     return is_not_built(why, why_bytes);
 }
 
+wireproof_status wireproof_sweep_draw(const wireproof_sweep* /*sweep*/,
+                                      const char* const* /*results*/, size_t /*count*/, char** svg,
+                                      char* why, size_t why_bytes) {
+    if (svg != nullptr) *svg = nullptr;
+    return is_not_built(why, why_bytes);
+}
+
 void wireproof_sweep_free(wireproof_sweep* /*sweep*/) {}
 
 void wireproof_text_free(char* /*text*/) {}

@@ -6,23 +6,16 @@
 // cache, or farther apart. The results are means without the values above twice the median. To
 // compare two builds, run them in turns. The time "over" the line is software: each nanosecond of
 // it is a nanosecond of every message.
-//
-//      cmake --preset release -DWIREPROOF_BENCH=ON
-//      cmake --build --preset release --target half_round_trip
-//      build/release/bench/half_round_trip [SLICES]
-#include <pthread.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <thread>
 #include <vector>
 
-#include "bench/two_nodes.hpp"
+#include "bench/am_path/am_path.hpp"
+#include "bench/am_path/two_nodes.hpp"
 
 #include "wireproof/host/spin_clock.hpp"
 
@@ -48,13 +41,6 @@ struct Shared {
     Line back;
     alignas(128) std::atomic<Now> now{Now::line};
 };
-
-void pin(int processor) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<unsigned>(processor), &set);
-    WIREPROOF_CHECK(pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0);
-}
 
 /// Ticks of complete bursts, from one request to the next.
 class Samples {
@@ -188,19 +174,15 @@ void report(const char* where, const std::vector<Slice>& slices) {
 }
 
 }  // namespace
-}  // namespace wireproof::am
 
-int main(int argc, char** argv) {
-    using namespace wireproof;
-    using namespace wireproof::am;
-    const int count = argc > 1 ? std::atoi(argv[1]) : 500;
+void measure_round_trip(long count) {
     auto wires = open_wires();
     Shared shared;
     std::thread server(serve, std::ref(shared), std::move(wires.second));
     pin(0);
     Asker asker(shared, std::move(wires.first));
     std::array<std::vector<Slice>, 3> slices;
-    for (int i = 0; i < count; ++i) {
+    for (long i = 0; i < count; ++i) {
         const double before = asker.line();
         const double ours = asker.ours();
         const double behind = asker.line();
@@ -216,3 +198,5 @@ int main(int argc, char** argv) {
     report("close", slices[1]);
     report("apart", slices[2]);
 }
+
+}  // namespace wireproof::am

@@ -3,17 +3,16 @@
 // processors and all of the cost is software. The program prints nanoseconds. Under callgrind
 //
 //   cd build/release/bench
-//   valgrind --tool=callgrind --toggle-collect='*round_trips*' ./lone_message 10000
+//   valgrind --tool=callgrind --toggle-collect='*round_trips*' ./am_path software 10000
 //
 // counts the instructions of the 10,000 round trips that the program reports. '*stores_sent*' and
 // '*notes_received*' count those of the two sides of the 10,000 stores. On 24 November 2026, before
 // the engine was divided into layers, the counts were 2,020, 880 and 1,270.
 #include <array>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 
-#include "bench/two_nodes.hpp"
+#include "bench/am_path/am_path.hpp"
+#include "bench/am_path/two_nodes.hpp"
 
 namespace wireproof::am {
 namespace {
@@ -98,26 +97,17 @@ void stores(Pair& pair, long count) {
 
 void report(const char* what, Pair& pair, void (&measured)(Pair&, long), long count) {
     measured(pair, 1);
-    double best = 0;
-    for (int run = 0; run < 5; ++run) {
-        const auto from = std::chrono::steady_clock::now();
-        measured(pair, count / 5);
-        const std::chrono::duration<double, std::nano> took =
-            std::chrono::steady_clock::now() - from;
-        const double each = took.count() / static_cast<double>(count / 5);
-        if (run == 0 || each < best) best = each;
-    }
-    std::printf("%ld %s, %.1f ns each\n", count / 5 * 5, what, best);
+    const double best = best_of_five([&] { measured(pair, count / 5); });
+    std::printf("%ld %s, %.1f ns each\n", count / 5 * 5, what,
+                best / static_cast<double>(count / 5));
 }
 
 }  // namespace
-}  // namespace wireproof::am
 
-int main(int argc, char** argv) {
-    using namespace wireproof;
-    using namespace wireproof::am;
-    const long count = argc > 1 ? std::atol(argv[1]) : 1'000'000;
+void measure_software(long count) {
     Pair pair(open_wires());
     report("round trips", pair, round_trips, count);
     report("stores", pair, stores, count);
 }
+
+}  // namespace wireproof::am

@@ -2,12 +2,7 @@
 // cache line there and back, a bare ring, memcpy), then the wire. Each result is the median of many
 // short slices. The best tenth is beside it, because other load disturbs. The program prints
 // nanoseconds and millions of frames per second. wireproof/wire/shm/README.md has results.
-//
-//      cmake --preset release -DWIREPROOF_BENCH=ON
-//      cmake --build --preset release --target shm_rate
-//      build/release/bench/shm_rate
 #include <immintrin.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +13,10 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <string>
 #include <vector>
+
+#include "bench/am_path/am_path.hpp"
 
 #include "wireproof/wire/shm/shm_wire.hpp"
 
@@ -32,13 +30,6 @@ constexpr std::uint64_t frames = 100'000;  // of a stream, per slice
 double seconds() {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return std::chrono::duration<double>(now).count();
-}
-
-void pin(std::size_t processor) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(processor, &set);
-    ::sched_setaffinity(0, sizeof set, &set);
 }
 
 /// Prints the median and the best tenth of the slices.
@@ -326,7 +317,7 @@ void wire_stream(const char* name, std::uint64_t per_flush) {
 /// A receive call that finds nothing, at a node with this many idle peers.
 void idle_peers(std::size_t peers) {
     std::vector<ShmWire> wires;
-    const std::string job = "shm_rate-" + std::to_string(::getpid());
+    const std::string job = "am_path-" + std::to_string(::getpid());
     for (std::size_t i = 0; i <= peers; ++i) {
         ShmWire::Config config{.name = job + std::to_string(peers), .node = i, .nodes = peers + 1};
         wires.push_back(std::move(*ShmWire::open(config)));
@@ -400,7 +391,9 @@ void copies(std::size_t size) {
             [&] { return wires.second.read_memory(PeerId{0}, 1ULL << 40, source); });
 }
 
-void all() {
+}  // namespace
+
+void measure_shm(long /*count*/) {
     cache_line_ping_pong();
     ring_ping_pong();
     copies_told(64 << 10, false);
@@ -420,9 +413,4 @@ void all() {
     copies(1 << 20);
 }
 
-}  // namespace
 }  // namespace wireproof
-
-int main() {
-    wireproof::all();
-}
