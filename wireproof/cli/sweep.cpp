@@ -124,9 +124,9 @@ struct SweepVerb {
         catch_interrupts();
         if (advise) return run_advice();
         // The processes of an explicit --shard do not know each other, whatever started them.
-        farm::Farm farm = farm_of("sweep", shard.empty());
-        if (!farm.is_rank_0()) return help(farm, help_with_sweep);
-        if (!of_file() || merge) farm.dismiss();
+        task_pool::TaskPool pool = task_pool_of("sweep", shard.empty());
+        if (!pool.is_rank_0()) return help(pool, help_with_sweep);
+        if (!of_file() || merge) pool.dismiss();
         if (paper) return run_paper();
         line.take_files(settings);
         SweepTask task{file, {}, {}, !no_jump};
@@ -143,7 +143,7 @@ struct SweepVerb {
         if (file.empty()) {
             points = {run_point(wall)};
         } else {
-            points = merge ? merge_sweep(sweep) : run_sweep(task, part, farm);
+            points = merge ? merge_sweep(sweep) : run_sweep(task, part, pool);
         }
         const std::string unfinished = unfinished_of(points, sweep.point_seconds);
         if (!unfinished.empty() && std::ranges::all_of(points, &lab::SweepPoint::stopped)) {

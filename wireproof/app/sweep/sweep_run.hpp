@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/app/farm/farm.hpp"
 #include "wireproof/app/sweep/sweep_shard.hpp"
+#include "wireproof/app/task_pool/task_pool.hpp"
 #include "wireproof/lab/sweep/sweep_file.hpp"
 #include "wireproof/lab/sweep/sweep_point.hpp"
 
@@ -30,11 +30,11 @@ std::function<bool()> out_of_time_after(double seconds);
 /// Runs the points that are not in the results file, and leaves the file sorted. Returns all points
 /// of the shard in the order of the sweep. Stopped points are not in the file. Throws Failure or
 /// std::runtime_error with one line: a point that cannot be simulated, a file of another sweep, or
-/// a file that another run has. For rank 0 of `farm`.
+/// a file that another run has. For rank 0 of `pool`.
 std::vector<lab::SweepPoint> run_sweep(const SweepTask& task, const SweepShard& shard,
-                                       farm::Farm& farm);
+                                       task_pool::TaskPool& pool);
 /// For the other ranks: simulates points of run_sweep() until rank 0 needs no more.
-void help_with_sweep(farm::Farm& farm);
+void help_with_sweep(task_pool::TaskPool& pool);
 
 /// Merges all NAME.K-of-N.results into NAME.results. Throws if points are missing.
 std::vector<lab::SweepPoint> merge_sweep(const lab::Sweep& sweep);
