@@ -39,10 +39,10 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof
     "app/common": {"public", "base", "core", "proto", "wire"},
     "app/transfer": {"base", "core", "proto", "wire", "sim", "host", "front", "lab/engines", "app/common"},
     "app/perf": {"base", "core", "proto", "wire", "host", "front", "report", "app/common"},
-    "app/sweep": {"base", "core", "report", "lab", "app/common", "app/farm"},
+    "app/sweep": {"base", "core", "report", "lab", "app/common", "app/task_pool"},
     "app/capture": {"base", "core", "proto", "wire"},
     "app/launch": {"base", "core", "host"},
-    "app/farm": {"public", "base"},  # tasks of any kind, and the ranks that do them
+    "app/task_pool": {"public", "base"},  # tasks of any kind, and the ranks that do them
     "cli": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab", "app"},
     "examples": {"public"},
     "examples/inside": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab"},

@@ -250,8 +250,8 @@ class RankDies(Case):
     def test_without_rank_0_the_others_end_and_the_next_job_goes_on(self):
         launcher = self.begin(3, kill=[0])
         _, err = launcher.communicate(timeout=PATIENCE)
-        told = sorted(line for line in err.splitlines() if "deals out" in line)
-        self.assertEqual(told, [f"wireproof: rank {rank}: rank 0, which deals out the work, was lost (node 0 is gone)"
+        told = sorted(line for line in err.splitlines() if "assigns the work" in line)
+        self.assertEqual(told, [f"wireproof: rank {rank}: rank 0, which assigns the work, was lost (node 0 is gone)"
                                 for rank in (1, 2)], err)
         self.launch(2, "sweep", "grid.toml", error=self.notice_of_a_torn_line())
         self.expect_results_of_one_process()

@@ -30,7 +30,7 @@ LINK_ENGINES = re.search(r"set\(WIREPROOF_LINK_ENGINES ([^)]*)\)", (ROOT / "CMak
 MODULES = ["base", "core", "proto/am", *(f"proto/{engine}" for engine in LINK_ENGINES.split()), "proto/ib",
            "wire/shm", "wire/udp", "wire/sequenced", "host", "front/am", "front/ib", "front/link",
            "front/verbs/hooks", "front/verbs", "report",
-           "app/capture", "app/launch", "app/farm", "lab", "front/c"]
+           "app/capture", "app/launch", "app/task_pool", "lab", "front/c"]
 FOLDERS = [*MODULES[:-2], "wire/memory", "wire/faulty", "sim", "lab", "front/c"]
 WITH_OTHERS = ["front/verbs/hooks"]  # the folder above adds it
 INTEROP = pathlib.Path(__file__).resolve().parents[1] / "interop"

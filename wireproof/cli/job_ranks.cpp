@@ -10,19 +10,19 @@
 
 namespace wireproof::cli {
 
-farm::Farm farm_of(std::string_view verb) {
+task_pool::TaskPool task_pool_of(std::string_view verb) {
     std::string program = fmt::format("{} {}", version(), verb);
-    if (!farm::started_by_a_launcher()) {
-        const std::string hint = farm::hint_of_a_launcher();
+    if (!task_pool::started_by_a_launcher()) {
+        const std::string hint = task_pool::hint_of_a_launcher();
         if (!hint.empty()) tell("wireproof: " + hint);
-        return farm::Farm::alone(std::move(program), check_interrupt);
+        return task_pool::TaskPool::alone(std::move(program), check_interrupt);
     }
-    return farm::Farm::join(std::move(program), check_interrupt);
+    return task_pool::TaskPool::join(std::move(program), check_interrupt);
 }
 
-int help(farm::Farm& farm, const std::function<void(farm::Farm&)>& help) {
+int help(task_pool::TaskPool& pool, const std::function<void(task_pool::TaskPool&)>& help) {
     try {
-        help(farm);
+        help(pool);
     } catch (const Interrupted& interrupted) {
         std::signal(interrupted.signal(), SIG_DFL);
         std::raise(interrupted.signal());

@@ -121,13 +121,14 @@ struct SearchVerb {
 
     int run() {
         catch_interrupts();
-        farm::Farm farm = farm_of("search");
+        task_pool::TaskPool pool = task_pool_of("search");
         const ReadSearch read = [this](const std::string& line) { return read_line(line); };
-        if (!farm.is_rank_0()) {
-            return help(farm, [&read](farm::Farm& of) { help_with_search_list(of, read); });
+        if (!pool.is_rank_0()) {
+            return help(pool,
+                        [&read](task_pool::TaskPool& of) { help_with_search_list(of, read); });
         }
-        if (!tasks.empty()) return run_search_list(farm, tasks, json, read);
-        farm.dismiss();
+        if (!tasks.empty()) return run_search_list(pool, tasks, json, read);
+        pool.dismiss();
         timing.start();
         OutputFile file(out);
         const Findings findings = is_am() ? find(am_search()) : find_in_link();

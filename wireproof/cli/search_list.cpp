@@ -43,7 +43,7 @@ std::vector<ListedLine> read_list(const std::string& text, const std::string& fi
     return list;
 }
 
-farm::Work work_on(const std::vector<ListedLine>& list) {
+task_pool::Work work_on(const std::vector<ListedLine>& list) {
     return [&list](std::uint64_t task, const std::stop_token& stop) -> std::optional<std::string> {
         const auto result = list.at(task).search(stop);
         if (!result) return std::nullopt;
@@ -62,27 +62,29 @@ std::string text_of_list(const std::string& file) {
 
 }  // namespace
 
-int run_search_list(farm::Farm& farm, const std::string& file, bool json, const ReadSearch& read) {
+int run_search_list(task_pool::TaskPool& pool, const std::string& file, bool json,
+                    const ReadSearch& read) {
     const std::string text = text_of_list(file);
     const auto list = read_list(text, file, read);
     std::vector<ListedResult> results(list.size());
     {
         Progress progress("searches", list.size());
-        farm.deal({.setup = text,
-                   .tasks = list.size(),
-                   .work = work_on(list),
-                   .take =
-                       [&results](farm::Dealing&, std::uint64_t task, const std::string& bytes) {
-                           const ListJson one = ListJson::parse(bytes);
-                           results[task] = {one.at(0), one.at(1), one.at(2)};
-                       },
-                   .turn =
-                       [&](const farm::Dealing& dealing) {
-                           if (farm.size() > 1) {
-                               progress.set_note(fmt::format("{} ranks", dealing.ranks()));
-                           }
-                           progress.show(dealing.results());
-                       }});
+        pool.run({.setup = text,
+                  .tasks = list.size(),
+                  .work = work_on(list),
+                  .take =
+                      [&results](task_pool::TaskAssignment&, std::uint64_t task,
+                                 const std::string& bytes) {
+                          const ListJson one = ListJson::parse(bytes);
+                          results[task] = {one.at(0), one.at(1), one.at(2)};
+                      },
+                  .turn =
+                      [&](const task_pool::TaskAssignment& assignment) {
+                          if (pool.size() > 1) {
+                              progress.set_note(fmt::format("{} ranks", assignment.ranks()));
+                          }
+                          progress.show(assignment.results());
+                      }});
     }
     int code = 0;
     std::string unfinished;
@@ -103,11 +105,11 @@ int run_search_list(farm::Farm& farm, const std::string& file, bool json, const 
     return code;
 }
 
-void help_with_search_list(farm::Farm& farm, const ReadSearch& read) {
-    const auto setup = farm.await_setup();
+void help_with_search_list(task_pool::TaskPool& pool, const ReadSearch& read) {
+    const auto setup = pool.await_setup();
     if (!setup) return;
     const auto list = read_list(*setup, "the list", read);
-    farm.work(work_on(list));
+    pool.work(work_on(list));
 }
 
 }  // namespace wireproof::cli

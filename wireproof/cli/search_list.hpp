@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <string>
 
-#include "wireproof/app/farm/farm.hpp"
+#include "wireproof/app/task_pool/task_pool.hpp"
 
 namespace wireproof::cli {
 
@@ -25,8 +25,9 @@ using ReadSearch = std::function<ListedSearch(const std::string& line)>;
 
 /// For rank 0: runs the searches of the file and prints their results. Returns the exit code.
 /// Throws Failure: a line makes no sense, or a search was not finished.
-int run_search_list(farm::Farm& farm, const std::string& file, bool json, const ReadSearch& read);
+int run_search_list(task_pool::TaskPool& pool, const std::string& file, bool json,
+                    const ReadSearch& read);
 /// For the other ranks.
-void help_with_search_list(farm::Farm& farm, const ReadSearch& read);
+void help_with_search_list(task_pool::TaskPool& pool, const ReadSearch& read);
 
 }  // namespace wireproof::cli

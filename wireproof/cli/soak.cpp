@@ -14,8 +14,8 @@
 
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/progress.hpp"
-#include "wireproof/app/farm/farm.hpp"
-#include "wireproof/app/farm/in_order.hpp"
+#include "wireproof/app/task_pool/in_order.hpp"
+#include "wireproof/app/task_pool/task_pool.hpp"
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/job_ranks.hpp"
 #include "wireproof/cli/names.hpp"
@@ -62,23 +62,23 @@ struct SoakVerb {
     int run() {
         catch_interrupts();
         timing.start();
-        farm::Farm farm = farm_of("soak");
-        if (!farm.is_rank_0()) return help(farm, help_with_soak);
+        task_pool::TaskPool pool = task_pool_of("soak");
+        if (!pool.is_rank_0()) return help(pool, help_with_soak);
         seed = chosen_seed(seed);
-        return with_worlds<int>([&](auto empty) { return simulate(std::move(empty), farm); });
+        return with_worlds<int>([&](auto empty) { return simulate(std::move(empty), pool); });
     }
 
     /// For the ranks other than 0. Protocol, seed and congestion control are those of rank 0.
-    static void help_with_soak(farm::Farm& farm) {
-        const auto setup = farm.await_setup();
+    static void help_with_soak(task_pool::TaskPool& pool) {
+        const auto setup = pool.await_setup();
         if (!setup) return;
         SoakVerb soak;
         const Json given = Json::parse(*setup);
         soak.protocol = given.at(0);
         soak.seed = given.at(1);
         soak.congestion = given.at(2);
-        farm.work(
-            soak.with_worlds<farm::Work>([&](const auto& empty) { return soak.work_on(empty); }));
+        pool.work(soak.with_worlds<task_pool::Work>(
+            [&](const auto& empty) { return soak.work_on(empty); }));
     }
 
     /// Calls `use` with empty worlds of the protocol.
@@ -101,7 +101,7 @@ struct SoakVerb {
     }
 
     template <class Worlds>
-    farm::Work work_on(const Worlds& worlds_of) const {
+    task_pool::Work work_on(const Worlds& worlds_of) const {
         return [worlds_of, first = seed](
                    std::uint64_t task, const std::stop_token& stop) -> std::optional<std::string> {
             if (stop.stop_requested()) return std::nullopt;
@@ -122,7 +122,7 @@ struct SoakVerb {
     }
 
     template <class Worlds>
-    int simulate(Worlds summary, farm::Farm& farm) {
+    int simulate(Worlds summary, task_pool::TaskPool& pool) {
         using Clock = std::chrono::steady_clock;
         if (worlds == 0) {
             worlds = seconds > 0 ? std::numeric_limits<std::uint64_t>::max() : 1'000;
@@ -132,8 +132,9 @@ struct SoakVerb {
             return std::chrono::duration<double>(Clock::now() - start).count();
         };
         std::string violation;
-        farm::InOrder<std::string> results;
-        const auto take = [&](farm::Dealing& dealing, std::uint64_t task, std::string text) {
+        task_pool::InOrder<std::string> results;
+        const auto take = [&](task_pool::TaskAssignment& assignment, std::uint64_t task,
+                              std::string text) {
             results.put(task, std::move(text));
             while (violation.empty()) {
                 const std::uint64_t world = results.next();
@@ -144,24 +145,24 @@ struct SoakVerb {
                 violation += fmt::format(
                     "; repeat: wireproof soak --protocol {}{} --worlds 1 --seed {}", protocol,
                     congestion.empty() ? "" : " --congestion " + congestion, seed + world);
-                dealing.end_at(world + 1);
+                assignment.end_at(world + 1);
             }
         };
         {
             const bool timed = seconds > 0;
             Progress progress("worlds", timed ? static_cast<std::uint64_t>(seconds * 10) : worlds,
                               timed ? "" : "worlds");
-            const auto turn = [&](farm::Dealing& dealing) {
-                if (timed && passed() >= seconds) dealing.end_at(dealing.undealt());
-                if (farm.size() > 1) progress.set_note(fmt::format("{} ranks", dealing.ranks()));
+            const auto turn = [&](task_pool::TaskAssignment& assignment) {
+                if (timed && passed() >= seconds) assignment.end_at(assignment.unassigned());
+                if (pool.size() > 1) progress.set_note(fmt::format("{} ranks", assignment.ranks()));
                 progress.show(timed ? static_cast<std::uint64_t>(passed() * 10)
-                                    : dealing.results());
+                                    : assignment.results());
             };
-            farm.deal({.setup = Json{protocol, seed, congestion}.dump(),
-                       .tasks = worlds,
-                       .work = work_on(summary),
-                       .take = take,
-                       .turn = turn});
+            pool.run({.setup = Json{protocol, seed, congestion}.dump(),
+                      .tasks = worlds,
+                      .work = work_on(summary),
+                      .take = take,
+                      .turn = turn});
         }
         report(summary, violation);
         if (violation.empty()) return 0;

@@ -121,9 +121,9 @@ struct SweepVerb {
         }
         catch_interrupts();
         if (advise) return run_advice();
-        farm::Farm farm = farm_of("sweep");
-        if (!farm.is_rank_0()) return help(farm, help_with_sweep);
-        if (!of_file()) farm.dismiss();
+        task_pool::TaskPool pool = task_pool_of("sweep");
+        if (!pool.is_rank_0()) return help(pool, help_with_sweep);
+        if (!of_file()) pool.dismiss();
         if (paper) return run_paper();
         line.take_files(settings);
         SweepTask task{file, {}, {}, !no_jump};
@@ -140,7 +140,7 @@ struct SweepVerb {
         if (file.empty()) {
             points = {run_point(wall)};
         } else {
-            points = run_sweep(task, part, farm);
+            points = run_sweep(task, part, pool);
         }
         const std::string unfinished = unfinished_of(points, sweep.point_seconds);
         if (!unfinished.empty() && std::ranges::all_of(points, &lab::SweepPoint::stopped)) {

@@ -71,7 +71,8 @@ public:
     virtual bool next_event(PeerId& from, WireEvent& event) = 0;
     virtual Instant next_deadline() const = 0;
 
-    virtual bool still(Instant now) = 0;
+    virtual bool is_still(Instant now) const = 0;
+    virtual void expect_single() = 0;
     virtual int wait_handle() const = 0;
     virtual bool prepare_to_sleep() = 0;
     virtual void settle(PeerId peer) = 0;
@@ -138,9 +139,12 @@ public:
     }
     Instant next_deadline() const override { return wire_.next_deadline(); }
 
-    bool still(Instant now) override {
-        if constexpr (requires { wire_.still(now); }) return wire_.still(now);
+    bool is_still(Instant now) const override {
+        if constexpr (requires { wire_.is_still(now); }) return wire_.is_still(now);
         return false;
+    }
+    void expect_single() override {
+        if constexpr (requires { wire_.expect_single(); }) wire_.expect_single();
     }
     int wait_handle() const override {
         if constexpr (requires { wire_.wait_handle(); }) return wire_.wait_handle();
@@ -270,7 +274,8 @@ public:
 
     /// True: receive and next_event would return nothing now, and flush would do nothing. One call
     /// for a caller that polls. False also if a wire cannot tell, or not as cheaply.
-    bool still(Instant now) { return wire_->still(now); }
+    bool is_still(Instant now) const { return wire_->is_still(now); }
+    void expect_single() { wire_->expect_single(); }
 
     /// A descriptor that becomes readable when frames come; -1 if there is none.
     int wait_handle() const { return wire_->wait_handle(); }

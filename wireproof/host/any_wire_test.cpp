@@ -79,7 +79,9 @@ public:
     void take_following(std::size_t frames) { taken = frames; }
     std::size_t taken = 0;
 
-    bool still(Instant at) const { return at == Instant(Duration(6)); }
+    bool is_still(Instant at) const { return at == Instant(Duration(6)); }
+    void expect_single() { expects_single = true; }
+    bool expects_single = false;
 
     std::optional<PeerId> settled;
     std::optional<PeerId> unsettled;
@@ -107,8 +109,11 @@ TEST(AnyWire, PassesEveryCallToTheWireInside) {
     EXPECT_EQ(inside.flushed, Instant(Duration(5)));
     EXPECT_EQ(wire.next_event()->second, WireEvent::new_life);
     EXPECT_EQ(wire.next_deadline(), Instant(Duration(9)));
-    EXPECT_TRUE(wire.still(Instant(Duration(6))));
-    EXPECT_FALSE(wire.still(now));
+    EXPECT_TRUE(wire.is_still(Instant(Duration(6))));
+    EXPECT_FALSE(wire.is_still(now));
+    EXPECT_FALSE(inside.expects_single);
+    wire.expect_single();
+    EXPECT_TRUE(inside.expects_single);
     EXPECT_EQ(wire.wait_handle(), 42);
     EXPECT_FALSE(wire.prepare_to_sleep());
     wire.settle(peer);
@@ -148,7 +153,8 @@ TEST(AnyWire, IsNeutralWhereTheWireInsideOffersNothing) {
     EXPECT_TRUE(wire.unshared(peer, 1));
     EXPECT_FALSE(wire.write_memory(peer, 1, memory));
     EXPECT_FALSE(wire.read_memory(peer, 1, memory));
-    EXPECT_FALSE(wire.still(now)) << "it cannot tell";
+    EXPECT_FALSE(wire.is_still(now)) << "it cannot tell";
+    wire.expect_single();
     EXPECT_EQ(wire.wait_handle(), -1);
     EXPECT_TRUE(wire.prepare_to_sleep());
     wire.settle(peer);

@@ -79,7 +79,7 @@ PointTasks tasks_of(const std::string& bytes) {
 struct Stopped {};
 
 /// Simulates the point of a task. Its result is a line of the results file.
-farm::Work work_on(const PointTasks& tasks) {
+task_pool::Work work_on(const PointTasks& tasks) {
     return [&tasks](std::uint64_t task, const std::stop_token& stop) -> std::optional<std::string> {
         const lab::RetrySettings& settings = tasks.settings(task);
         lab::RetryPlan plan = tasks.sweep.plan;
@@ -133,7 +133,7 @@ std::function<bool()> out_of_time_after(double seconds) {
 }
 
 std::vector<lab::SweepPoint> run_sweep(const SweepTask& task, const SweepPart& part,
-                                       farm::Farm& farm) {
+                                       task_pool::TaskPool& pool) {
     const lab::Sweep mine = share_of(task.sweep, part);
     FinishedPoints finished(mine);
     if (part.count == 1) load_parts(mine, finished);
@@ -143,31 +143,31 @@ std::vector<lab::SweepPoint> run_sweep(const SweepTask& task, const SweepPart& p
     const PointTasks tasks{task.sweep, task.jump, waiting_points(task.sweep, part, finished)};
     {
         Progress bar("points", tasks.points.size(), "points");
-        farm.deal({.setup = farm.size() > 1 ? setup_of(task, tasks) : std::string(),
-                   .tasks = tasks.points.size(),
-                   .work = work_on(tasks),
-                   .take =
-                       [&](farm::Dealing&, std::uint64_t done, const std::string& line) {
-                           lab::SweepPoint point = point_of_line(line, tasks.settings(done));
-                           if (!point.stopped) file.append(line);
-                           finished.add(std::move(point));
-                       },
-                   .turn =
-                       [&](const farm::Dealing& dealing) {
-                           if (farm.size() > 1)
-                               bar.set_note(fmt::format("{} ranks", dealing.ranks()));
-                           bar.show(dealing.results());
-                       }});
+        pool.run({.setup = pool.size() > 1 ? setup_of(task, tasks) : std::string(),
+                  .tasks = tasks.points.size(),
+                  .work = work_on(tasks),
+                  .take =
+                      [&](task_pool::TaskAssignment&, std::uint64_t done, const std::string& line) {
+                          lab::SweepPoint point = point_of_line(line, tasks.settings(done));
+                          if (!point.stopped) file.append(line);
+                          finished.add(std::move(point));
+                      },
+                  .turn =
+                      [&](const task_pool::TaskAssignment& assignment) {
+                          if (pool.size() > 1)
+                              bar.set_note(fmt::format("{} ranks", assignment.ranks()));
+                          bar.show(assignment.results());
+                      }});
     }
     file.replace(finished.text());
     return finished.points(mine);
 }
 
-void help_with_sweep(farm::Farm& farm) {
-    const auto setup = farm.await_setup();
+void help_with_sweep(task_pool::TaskPool& pool) {
+    const auto setup = pool.await_setup();
     if (!setup) return;
     const PointTasks tasks = tasks_of(*setup);
-    farm.work(work_on(tasks));
+    pool.work(work_on(tasks));
 }
 
 }  // namespace wireproof::cli

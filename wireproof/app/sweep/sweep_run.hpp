@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/app/farm/farm.hpp"
 #include "wireproof/app/sweep/sweep_part.hpp"
+#include "wireproof/app/task_pool/task_pool.hpp"
 #include "wireproof/lab/sweep/sweep_file.hpp"
 #include "wireproof/lab/sweep/sweep_point.hpp"
 
@@ -31,10 +31,10 @@ std::function<bool()> out_of_time_after(double seconds);
 /// the whole sweep, it takes the points that are in NAME.K-of-N.results, too. Returns all points of
 /// the part in the order of the sweep. Stopped points are not in the file. Throws Failure or
 /// std::runtime_error with one line: a point that cannot be simulated, a file of another sweep, or
-/// a file that another run has. For rank 0 of `farm`.
+/// a file that another run has. For rank 0 of `pool`.
 std::vector<lab::SweepPoint> run_sweep(const SweepTask& task, const SweepPart& part,
-                                       farm::Farm& farm);
+                                       task_pool::TaskPool& pool);
 /// For the other ranks: simulates points of run_sweep() until rank 0 needs no more.
-void help_with_sweep(farm::Farm& farm);
+void help_with_sweep(task_pool::TaskPool& pool);
 
 }  // namespace wireproof::cli

@@ -16,9 +16,14 @@ constexpr std::size_t frames_a_turn = 4096;
 // Questions that some wires answer more cheaply than by receive() or next_event().
 
 template <class W>
-bool is_still(W& wire, Instant now) {
-    if constexpr (requires { wire.still(now); }) return wire.still(now);
+bool is_still(const W& wire, Instant now) {
+    if constexpr (requires { wire.is_still(now); }) return wire.is_still(now);
     return false;
+}
+
+template <class W>
+void expect_single(W& wire) {
+    if constexpr (requires { wire.expect_single(); }) wire.expect_single();
 }
 
 template <class W>
@@ -179,6 +184,7 @@ std::size_t Node::turn(W& wire, Instant now) {
             if (delay_.waits()) wire.expect_single();
         }
         if (is_still(wire, now)) {
+            expect_single(wire);
             if constexpr (std::is_same_v<W, ShmWire>) delay_.in_vain();
             return 0;
         }

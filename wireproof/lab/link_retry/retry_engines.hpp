@@ -46,12 +46,12 @@ Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
     world.loaded_back = s.loaded_back;
     RetryWorld<End> start(world, build(s, link, memory, 0), build(s, link, memory, 1));
     if (!start.start()) return unexpected("the link does not come up");
-    constexpr std::size_t places_memory = std::size_t{128} << 20;
+    constexpr std::size_t states_memory = std::size_t{128} << 20;
     const std::size_t world_size = 16'384 + link.buffer * 400;
     RetryGoal goal(plan, s);
     RetryRun<End> run({.unit = unit,
                        .jumps = plan.jump,
-                       .places_max = places_memory / world_size,
+                       .states_max = states_memory / world_size,
                        .pulse = goal.pulse()},
                       start, faults_of(s, link, plan.seed));
     RetryPoint point = point_of(s, link);

@@ -37,7 +37,7 @@ void expect_same(const Both& both, const char* what) {
     EXPECT_EQ(static_cast<double>(both.lived.jumped), 0) << what;
 }
 
-// Not a power of any number, so that the end lies in the middle of a lap.
+// Not a power of any number, so that the end lies in the middle of a cycle.
 constexpr std::uint64_t packets = 1'234'567;
 
 struct Row {

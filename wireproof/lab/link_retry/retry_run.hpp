@@ -5,7 +5,7 @@
 // are the same as without a jump.
 #pragma once
 
-#include "wireproof/lab/link_retry/retry_regime.hpp"
+#include "wireproof/lab/link_retry/retry_state_cache.hpp"
 
 namespace wireproof::lab {
 
@@ -17,7 +17,7 @@ public:
     struct Config {
         std::size_t unit = 0;  // bytes of one on the line
         bool jumps = true;
-        std::size_t places_max = 1024;  // limit of the states that are kept
+        std::size_t states_max = 1024;  // limit of the states that are kept
         RetryPulse pulse = {};
     };
     /// `world` must have started.
@@ -25,7 +25,7 @@ public:
         : config_(config),
           world_(std::move(world)),
           faults_(std::move(faults)),
-          regime_(config.places_max),
+          cache_(config.states_max),
           stride_(world_.end(0).stride()) {
         record_.keep_stretch(config.jumps);
     }
@@ -69,15 +69,15 @@ public:
     World& world() { return world_; }
 
 private:
-    using Regime = RetryRegime<End>;
-    using Place = typename Regime::Place;
-    static constexpr Place nowhere = Regime::nowhere;
+    using StateCache = RetryStateCache<End>;
+    using StateNumber = typename StateCache::StateNumber;
+    static constexpr StateNumber unknown = StateCache::unknown;
     // If most bits are bad, the random draws take more time than the rest of the simulation.
     static constexpr std::uint64_t units_a_pulse = std::uint64_t{1} << 15;
 
     Wide total_accepted() const { return carried_[RetryCount::accepted] + world_.accepted(); }
     /// Sends pulses by the number of simulated units and also by their time, because the line may
-    /// be so bad that the receiver takes none. To look for a place of the grid takes as long as a
+    /// be so bad that the receiver takes none. To look for a point of the grid takes as long as a
     /// stride, so each call counts at least one stride.
     bool live(std::uint64_t accepted) {
         unheard_ += std::max(stride_, accepted - world_.accepted());
@@ -96,22 +96,22 @@ private:
         if (config_.pulse) config_.pulse(total_accepted());
     }
 
-    /// Whether the next error is so far away that a search for the place may be worth its time.
+    /// Whether the next error is so far away that a search for a known state may be worth its time.
     bool far_from_errors() const {
         const std::uint64_t bits = 8 * stride_ * config_.unit * 4;
         return faults_.clean_bits(0) >= bits && faults_.clean_bits(1) >= bits;
     }
 
-    /// The world stands on the grid. Returns whether it is at a place; if not, its way from the
-    /// last place goes on.
+    /// The world stands on the grid. Returns whether its state is known; if not, its way
+    /// from the last known state goes on.
     bool arrive() {
-        const std::uint64_t forgotten = regime_.forgotten();
-        const Place here = regime_.find(world_);
-        if (forgotten != regime_.forgotten()) last_ = nowhere;
-        if (here == nowhere) return false;
+        const std::uint64_t forgotten = cache_.forgotten();
+        const StateNumber here = cache_.find(world_);
+        if (forgotten != cache_.forgotten()) last_ = unknown;
+        if (here == unknown) return false;
         auto latencies = record_.latencies.take_stretch();
         auto wastes = record_.batches.take_stretch();
-        if (last_ != nowhere) {
+        if (last_ != unknown) {
             learn(here, {world_.counts() - counts_then_, std::move(latencies), std::move(wastes)});
         }
         stand_at(here);
@@ -119,60 +119,60 @@ private:
     }
 
     void lose_the_way() {
-        last_ = nowhere;
+        last_ = unknown;
         record_.latencies.take_stretch();
         record_.batches.take_stretch();
     }
 
-    void stand_at(Place place) {
-        last_ = place;
+    void stand_at(StateNumber state) {
+        last_ = state;
         counts_then_ = world_.counts();
         damaged_ = faults_.damaged();
     }
 
-    /// The world went from the last place to this one. Two bad frames on one way are not worth
-    /// remembering.
-    void learn(Place here, typename Regime::Stretch way) {
+    /// The world went from the last known state to this one. Two bad frames on one way are not
+    /// worth remembering.
+    void learn(StateNumber here, typename StateCache::Stretch way) {
         const std::uint64_t damaged = faults_.damaged() - damaged_;
-        if (damaged == 0) regime_.connect(last_, here, std::move(way));
+        if (damaged == 0) cache_.connect(last_, here, std::move(way));
         if (damaged != 1) return;
         typename World::Damage damage = world_.damage();
         damage.frames_before -= counts_then_[frames_of[damage.direction]];
         damage.bytes_before -= counts_then_[bytes_of[damage.direction]];
-        regime_.connect(last_, {std::move(way), damage, here});
+        cache_.connect(last_, {std::move(way), damage, here});
     }
 
-    /// Goes on from the last place as long as the next one is known and no pulse is due.
+    /// Goes on from the last known state as long as the next one is known and no pulse is due.
     void jump(Wide left) {
         RetryTotals skipped;
-        Place at = last_;
+        StateNumber at = last_;
         while (unheard_ < units_a_pulse) {
-            const auto* const lap = regime_.lap(at);
-            if (lap != nullptr) skip(*lap, repetitions(*lap, left), skipped, left);
-            const bool clean = regime_.next(at) != nowhere;
-            if (clean && repetitions(regime_.between(at), left) > 0) {
-                skip(regime_.between(at), 1, skipped, left);
-                at = regime_.next(at);
+            const auto* const cycle = cache_.cycle(at);
+            if (cycle != nullptr) skip(*cycle, repetitions(*cycle, left), skipped, left);
+            const bool clean = cache_.next(at) != unknown;
+            if (clean && repetitions(cache_.between(at), left) > 0) {
+                skip(cache_.between(at), 1, skipped, left);
+                at = cache_.next(at);
                 continue;
             }
-            const Place after = fail(at, skipped, left);
-            if (after == nowhere) break;
+            const StateNumber after = fail(at, skipped, left);
+            if (after == unknown) break;
             at = after;
         }
         if (skipped[RetryCount::accepted] == 0) return;
         const RetryTotals reached = totals() + skipped;
         jumped_ += skipped[RetryCount::accepted];
         kept_most_ = kept_most();
-        world_ = regime_.world(at);
+        world_ = cache_.world(at);
         carried_ = reached - world_.counts().template as<Wide>();
         stand_at(at);
     }
 
-    /// Passes the way on which the next error is the only one. Returns its end; nowhere, and
+    /// Passes the way on which the next error is the only one. Returns its end; unknown, and
     /// nothing is passed, if such a way is not known.
-    Place fail(Place from, RetryTotals& skipped, Wide& left) {
+    StateNumber fail(StateNumber from, RetryTotals& skipped, Wide& left) {
         for (std::size_t direction = 0; direction < 2; ++direction) {
-            const auto* const way = regime_.failure(from, direction, faults_.clean_bits(direction));
+            const auto* const way = cache_.failure(from, direction, faults_.clean_bits(direction));
             if (way == nullptr || left < way->counts[RetryCount::accepted]) continue;
             if (!meets_only(*way)) continue;
             skipped += way->counts.template as<Wide>();
@@ -182,11 +182,11 @@ private:
             unheard_ += stride_;
             return way->to;
         }
-        return nowhere;
+        return unknown;
     }
 
     /// Draws the failure of this way. False, and nothing is drawn, if another error is on the way.
-    bool meets_only(const typename Regime::Failure& way) {
+    bool meets_only(const typename StateCache::Failure& way) {
         RetryFaults faults = faults_;
         const std::size_t bad = way.damage.direction;
         faults.skip(bad, way.damage.frames_before, way.bits_before());
@@ -208,7 +208,7 @@ private:
     }
 
     /// How often the stretch fits before the next error and before the end of the run.
-    std::uint64_t repetitions(const typename Regime::Stretch& stretch, Wide left) const {
+    std::uint64_t repetitions(const typename StateCache::Stretch& stretch, Wide left) const {
         Wide times = left / stretch.counts[RetryCount::accepted];
         for (std::size_t direction = 0; direction < 2; ++direction) {
             const std::uint64_t bits = 8 * stretch.counts[bytes_of[direction]];
@@ -217,8 +217,8 @@ private:
         return static_cast<std::uint64_t>(times);
     }
 
-    void skip(const typename Regime::Stretch& stretch, std::uint64_t times, RetryTotals& skipped,
-              Wide& left) {
+    void skip(const typename StateCache::Stretch& stretch, std::uint64_t times,
+              RetryTotals& skipped, Wide& left) {
         if (times == 0) return;
         skipped += stretch.counts.template as<Wide>() * Wide{times};
         left -= Wide{stretch.counts[RetryCount::accepted]} * times;
@@ -234,14 +234,14 @@ private:
     World world_;
     RetryFaults faults_;
     RetryRecord record_;
-    Regime regime_;
-    std::uint64_t stride_;  // units between two places of the grid
+    StateCache cache_;
+    std::uint64_t stride_;  // units between two points of the grid
     RetryTotals carried_;   // counts that the world's own counts do not contain
     std::size_t kept_most_ = 0;
     Wide jumped_ = 0;
     std::uint64_t unheard_ = 0;  // units since the last pulse
 
-    Place last_ = nowhere;  // the last place of the world, and its counts there
+    StateNumber last_ = unknown;  // the last known state of the world, and its counts there
     RetryCounts counts_then_;
     std::uint64_t damaged_ = 0;
 };

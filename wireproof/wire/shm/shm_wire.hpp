@@ -100,20 +100,17 @@ public:
     }
     std::optional<std::pair<PeerId, WireEvent>> next_event();
     bool has_event() const { return !events_.empty(); }
-    /// True: receive(), flush() and next_event() would do nothing now. The frame that comes next is
-    /// usually alone, a request or its answer. So after that frame receive() returns nothing
-    /// without a look at the ring. Such a look would fetch the line that the peer writes next,
-    /// before the answer to the frame has left.
-    bool still(Instant now) {
+    /// True: receive(), flush() and next_event() would do nothing now.
+    bool is_still(Instant now) const {
         if (now >= look_at_ || !events_.empty() || lanes_->first_unflushed != nullptr) return false;
         for (const ShmPeer* const peer : receiving_) {
             if (!peer->rests()) return false;
         }
-        taken_ = 0;
-        taken_max_ = 1;
         return true;
     }
-    /// Expects such a single frame next, without still(), which would look at the ring.
+    /// The frame that comes next is usually alone, a request or its answer. So after that frame
+    /// receive() returns nothing without a look at the ring. Such a look would fetch the line that
+    /// the peer writes next, before the answer to the frame has left.
     void expect_single() {
         taken_ = 0;
         taken_max_ = 1;

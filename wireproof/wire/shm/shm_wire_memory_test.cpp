@@ -236,7 +236,7 @@ TEST_F(ShmMemory, AShareThatIsOwedIsNotForgottenWhenTheLaneShowsWhatItHas) {
     a->lane(one).commit();
     ASSERT_TRUE(a->share(one, address, memory, true, true));
     a->lane(one).publish();
-    EXPECT_FALSE(a->still(Instant())) << "it is owed";
+    EXPECT_FALSE(a->is_still(Instant())) << "it is owed";
     turn();
     EXPECT_TRUE(b->write_memory(zero, address, source));
 }

@@ -35,11 +35,11 @@ TEST(ShmWire, ALaneShowsWhatItHasBeforeTheFlush) {
     ASSERT_TRUE(commit(a, one, "first"));
     ASSERT_TRUE(commit(a, one, "second"));
     a.lane(one).publish();
-    EXPECT_TRUE(a.still(Instant())) << "the flush has nothing left to do";
+    EXPECT_TRUE(a.is_still(Instant())) << "the flush has nothing left to do";
     EXPECT_EQ(next(b), "0:first");
     EXPECT_EQ(next(b), "0:second");
     ASSERT_TRUE(commit(a, one, "third"));
-    EXPECT_FALSE(a.still(Instant()));
+    EXPECT_FALSE(a.is_still(Instant()));
     EXPECT_EQ(next(b), "nothing");
     a.flush(Instant());
     EXPECT_EQ(next(b), "0:third");
@@ -78,7 +78,7 @@ TEST(ShmWire, AFrameByItselfIsSeenAtOnceAndLeavesNothingToFlush) {
     auto [a, b] = pair();
     EXPECT_EQ(next(a), "nothing");
     ASSERT_TRUE(send_single(a, one, "alone"));
-    EXPECT_TRUE(a.still(Instant()));
+    EXPECT_TRUE(a.is_still(Instant()));
     EXPECT_EQ(next(b), "0:alone");
     EXPECT_EQ(a.counters().frames_sent, 1U);
     EXPECT_EQ(a.counters().bytes_sent, 5U);
@@ -157,22 +157,22 @@ TEST(ShmWire, SaysNothingNowAndThenSoThatTheCallersLoopComesRound) {
 
 TEST(ShmWire, IsStillWhileATurnWouldFindNothingToDo) {
     auto [a, b] = pair();
-    EXPECT_FALSE(b.still(Instant())) << "the sockets were not looked at yet";
+    EXPECT_FALSE(b.is_still(Instant())) << "the sockets were not looked at yet";
     EXPECT_EQ(next(b), "nothing");
     EXPECT_EQ(next(a), "nothing");
-    EXPECT_TRUE(b.still(Instant()));
+    EXPECT_TRUE(b.is_still(Instant()));
     ASSERT_TRUE(commit(a, one, "frame"));
-    EXPECT_FALSE(a.still(Instant())) << "a frame is to be flushed";
-    EXPECT_TRUE(b.still(Instant()));
+    EXPECT_FALSE(a.is_still(Instant())) << "a frame is to be flushed";
+    EXPECT_TRUE(b.is_still(Instant()));
     a.flush(Instant());
-    EXPECT_TRUE(a.still(Instant()));
-    EXPECT_FALSE(b.still(Instant())) << "a frame has come";
+    EXPECT_TRUE(a.is_still(Instant()));
+    EXPECT_FALSE(b.is_still(Instant())) << "a frame has come";
     EXPECT_EQ(next(b), "0:frame");
-    EXPECT_TRUE(b.still(Instant()));
+    EXPECT_TRUE(b.is_still(Instant()));
     const Instant later{Duration::milliseconds(2)};
-    EXPECT_FALSE(b.still(later)) << "the sockets are to be looked at";
+    EXPECT_FALSE(b.is_still(later)) << "the sockets are to be looked at";
     EXPECT_EQ(next(b, later), "nothing");
-    EXPECT_TRUE(b.still(later));
+    EXPECT_TRUE(b.is_still(later));
 }
 
 TEST(ShmWire, IsNotStillWhenItsPeerHasGone) {
@@ -184,15 +184,16 @@ TEST(ShmWire, IsNotStillWhenItsPeerHasGone) {
         ASSERT_TRUE(meet(a, one, b, zero, time));
     }
     EXPECT_EQ(next(a, time.pass()), "nothing");
-    EXPECT_FALSE(a.still(time.now())) << "an event waits";
+    EXPECT_FALSE(a.is_still(time.now())) << "an event waits";
     EXPECT_EQ(event(a), "1 gone");
-    EXPECT_TRUE(a.still(time.now()));
+    EXPECT_TRUE(a.is_still(time.now()));
 }
 
-TEST(ShmWire, AFrameAfterStillnessComesAlone) {
+TEST(ShmWire, AFrameThatIsExpectedAloneComesAlone) {
     auto [a, b] = pair();
     EXPECT_EQ(next(b), "nothing");
-    ASSERT_TRUE(b.still(Instant()));
+    ASSERT_TRUE(b.is_still(Instant()));
+    b.expect_single();
     for (int i = 0; i < 4; ++i) ASSERT_TRUE(send(a, one, "x"));
     std::string heard;
     for (int i = 0; i < 6; ++i) heard += next(b);
@@ -337,13 +338,14 @@ TEST(ShmWire, TakesTurnsAmongPeers) {
     EXPECT_EQ(std::ranges::count(order, '1'), 100);
 }
 
-// After still(), the wire takes the next frame for a lone one, also if a note comes with it or if
-// it makes the consumer give room back.
+// After expect_single(), the wire takes the next frame for a lone one, also if a note comes with it
+// or if it makes the consumer give room back.
 TEST(ShmWire, LoneFramesGiveRoomBackAndNoneIsLost) {
     auto [a, b] = pair({.frame_max = 56, .lines = 64});
     EXPECT_EQ(next(b), "nothing");
     for (int i = 0; i < 300; ++i) {
-        ASSERT_TRUE(b.still(Instant())) << i;
+        ASSERT_TRUE(b.is_still(Instant())) << i;
+        b.expect_single();
         ASSERT_TRUE(send(a, one, "x")) << i;
         ASSERT_EQ(next(b), "0:x") << i;
         EXPECT_TRUE(b.is_alone());
@@ -357,7 +359,8 @@ TEST(ShmWire, ALoneFrameBehindAShareNoteIsHandedOut) {
     auto [a, b] = pair();
     std::vector<std::byte> memory(64);
     EXPECT_EQ(next(b), "nothing");
-    ASSERT_TRUE(b.still(Instant()));
+    ASSERT_TRUE(b.is_still(Instant()));
+    b.expect_single();
     ASSERT_TRUE(a.share(one, 4096, memory, true, true));
     ASSERT_TRUE(send(a, one, "x"));
     EXPECT_EQ(next(b), "0:x");
@@ -369,7 +372,8 @@ TEST(ShmWire, AShareNoteAloneIsNoLoneFrame) {
     auto [a, b] = pair();
     std::vector<std::byte> memory(64);
     EXPECT_EQ(next(b), "nothing");
-    ASSERT_TRUE(b.still(Instant()));
+    ASSERT_TRUE(b.is_still(Instant()));
+    b.expect_single();
     ASSERT_TRUE(a.share(one, 4096, memory, true, true));
     a.flush(Instant());
     EXPECT_EQ(next(b), "nothing");

@@ -1,10 +1,10 @@
-#include "wireproof/app/farm/parcel.hpp"
+#include "wireproof/app/task_pool/parcel.hpp"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-namespace wireproof::farm {
+namespace wireproof::task_pool {
 namespace {
 
 constexpr std::size_t head_size = 17;
@@ -49,4 +49,4 @@ std::optional<std::string> ParcelParts::add(ConstBytes part) {
     return std::exchange(begun_, {});
 }
 
-}  // namespace wireproof::farm
+}  // namespace wireproof::task_pool

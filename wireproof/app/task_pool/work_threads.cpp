@@ -1,4 +1,4 @@
-#include "wireproof/app/farm/work_threads.hpp"
+#include "wireproof/app/task_pool/work_threads.hpp"
 
 #include <sched.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-namespace wireproof::farm {
+namespace wireproof::task_pool {
 namespace {
 
 std::optional<std::size_t> processors_of(pid_t process) {
@@ -111,4 +111,4 @@ std::size_t threads_of_rank(std::size_t ranks) {
     return threads_of_rank(own, processors_of(::getppid()).value_or(own), ranks);
 }
 
-}  // namespace wireproof::farm
+}  // namespace wireproof::task_pool

@@ -1,8 +1,8 @@
-#include "wireproof/app/farm/parcel.hpp"
+#include "wireproof/app/task_pool/parcel.hpp"
 
 #include <gtest/gtest.h>
 
-namespace wireproof::farm {
+namespace wireproof::task_pool {
 namespace {
 
 ConstBytes bytes_of(const std::string& text) {
@@ -47,4 +47,4 @@ TEST(ParcelParts, OneParcelFollowsAnother) {
 }
 
 }  // namespace
-}  // namespace wireproof::farm
+}  // namespace wireproof::task_pool

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-namespace wireproof::farm {
+namespace wireproof::task_pool {
 
 template <class Result>
 class InOrder {
@@ -29,4 +29,4 @@ private:
     std::map<std::uint64_t, Result> waiting_;
 };
 
-}  // namespace wireproof::farm
+}  // namespace wireproof::task_pool

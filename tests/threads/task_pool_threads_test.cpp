@@ -5,9 +5,9 @@
 #include <atomic>
 #include <set>
 
-#include "wireproof/app/farm/work_threads.hpp"
+#include "wireproof/app/task_pool/work_threads.hpp"
 
-namespace wireproof::farm {
+namespace wireproof::task_pool {
 namespace {
 
 std::optional<std::string> number_as_text(std::uint64_t task, const std::stop_token&) {
@@ -15,7 +15,7 @@ std::optional<std::string> number_as_text(std::uint64_t task, const std::stop_to
 }
 
 // The owner calls all that it may call, while tasks end.
-TEST(FarmThreads, TheOwnerLooksAtResultsWhileTasksEnd) {
+TEST(TaskPoolThreads, TheOwnerLooksAtResultsWhileTasksEnd) {
     constexpr std::uint64_t tasks = 2'000;
     constexpr int turns_max = 1'000'000;
     std::atomic<std::uint64_t> woken = 0;
@@ -38,7 +38,7 @@ TEST(FarmThreads, TheOwnerLooksAtResultsWhileTasksEnd) {
     EXPECT_EQ(woken, tasks);
 }
 
-TEST(FarmThreads, TheOwnerMayEndWhileTasksWaitAndRun) {
+TEST(TaskPoolThreads, TheOwnerMayEndWhileTasksWaitAndRun) {
     for (int i = 0; i < 50; ++i) {
         WorkThreads threads(3, number_as_text, [] {});
         for (std::uint64_t task = 0; task < 20; ++task) threads.begin(task);
@@ -47,4 +47,4 @@ TEST(FarmThreads, TheOwnerMayEndWhileTasksWaitAndRun) {
 }
 
 }  // namespace
-}  // namespace wireproof::farm
+}  // namespace wireproof::task_pool

@@ -1,4 +1,4 @@
-#include "wireproof/app/farm/farm.hpp"
+#include "wireproof/app/task_pool/task_pool.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-namespace wireproof::farm {
+namespace wireproof::task_pool {
 namespace {
 
 using std::chrono::milliseconds;
@@ -50,24 +50,24 @@ std::string hint_of_a_launcher() {
         std::getenv("WORLD_SIZE"));
 }
 
-Farm Farm::alone(std::string program, std::function<void()> check) {
+TaskPool TaskPool::alone(std::string program, std::function<void()> check) {
     return {std::move(program), std::move(check)};
 }
 
-Farm Farm::join(std::string program, std::function<void()> check) {
+TaskPool TaskPool::join(std::string program, std::function<void()> check) {
     am::Options options;
     options.peer_timeout = silence_max;
     auto joined = am::Endpoint::join(options);
     if (!joined) throw std::runtime_error("cannot join the job: " + joined.error());
-    Farm farm(std::move(program), std::move(check));
-    farm.endpoint_ = std::make_unique<am::Endpoint>(std::move(*joined));
-    farm.receive();
-    return farm;
+    TaskPool pool(std::move(program), std::move(check));
+    pool.endpoint_ = std::make_unique<am::Endpoint>(std::move(*joined));
+    pool.receive();
+    return pool;
 }
 
-Farm::Farm(Farm&&) noexcept = default;
+TaskPool::TaskPool(TaskPool&&) noexcept = default;
 
-Farm::~Farm() {
+TaskPool::~TaskPool() {
     if (!is_rank_0()) return;
     try {
         dismiss();
@@ -76,7 +76,7 @@ Farm::~Farm() {
     }
 }
 
-void Farm::receive() {
+void TaskPool::receive() {
     Mail* const mail = mail_.get();
     mail->peers.resize(size());
     endpoint_->handle(part_handler, [mail](const am::Message& message) {
@@ -94,7 +94,7 @@ void Farm::receive() {
     });
 }
 
-void Farm::post(std::size_t rank, const Parcel& parcel) {
+void TaskPool::post(std::size_t rank, const Parcel& parcel) {
     Peer& peer = mail_->peers[rank];
     if (peer.lost) return;
     for (std::string& part : parts_of(parcel.encode(), endpoint_->message_max())) {
@@ -104,7 +104,7 @@ void Farm::post(std::size_t rank, const Parcel& parcel) {
 }
 
 // Sends as many parts as there is room for. A call of request() may run the handlers above.
-void Farm::send() {
+void TaskPool::send() {
     for (std::size_t rank = 0; rank < mail_->peers.size(); ++rank) {
         std::deque<std::string>& unsent = mail_->peers[rank].unsent;
         while (!unsent.empty()) {
@@ -116,18 +116,18 @@ void Farm::send() {
     }
 }
 
-bool Farm::all_sent() const {
+bool TaskPool::all_sent() const {
     return std::ranges::all_of(mail_->peers, [](const Peer& peer) { return peer.unsent.empty(); });
 }
 
-std::optional<Farm::Event> Farm::next_event() {
+std::optional<TaskPool::Event> TaskPool::next_event() {
     if (mail_->arrived.empty()) return std::nullopt;
     Event event = std::move(mail_->arrived.front());
     mail_->arrived.pop_front();
     return event;
 }
 
-void Farm::wait(const std::function<bool()>& until) {
+void TaskPool::wait(const std::function<bool()>& until) {
     endpoint_->wait(
         [this, &until] {
             send();
@@ -137,16 +137,16 @@ void Farm::wait(const std::function<bool()>& until) {
     check_();
 }
 
-void Farm::wait_for_event(const WorkThreads& threads) {
+void TaskPool::wait_for_event(const WorkThreads& threads) {
     wait([this, &threads] { return !mail_->arrived.empty() || threads.has_results(); });
 }
 
-void Farm::wake() const {
+void TaskPool::wake() const {
     if (endpoint_) endpoint_->wake();
 }
 
 // The processors of this process, divided among the ranks of this host.
-std::size_t Farm::threads() const {
+std::size_t TaskPool::threads() const {
     using Path = am::PeerCounters::Path;
     std::size_t ranks = 1;
     for (std::size_t rank = 0; rank < size(); ++rank) {
@@ -156,21 +156,21 @@ std::size_t Farm::threads() const {
     return threads_of_rank(ranks);
 }
 
-void Farm::deal(const FarmPlan& plan) {
-    Dealing dealing(plan.tasks);
+void TaskPool::run(const TaskPlan& plan) {
+    TaskAssignment assignment(plan.tasks);
     {
         const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(plan.tasks, threads()));
         WorkThreads own(most, plan.work, [this] { wake(); });
-        dealing.admit(0, own.room());
+        assignment.admit(0, own.room());
         for (std::size_t rank = 1; rank < size(); ++rank) {
             post(rank, {.kind = Kind::setup, .bytes = program_ + '\n' + plan.setup});
         }
-        while (!dealing.complete()) {
-            while (const auto deal = dealing.next()) {
-                if (deal->rank == 0) {
-                    own.begin(deal->task);
+        while (!assignment.complete()) {
+            while (const auto next = assignment.next()) {
+                if (next->rank == 0) {
+                    own.begin(next->task);
                 } else {
-                    post(deal->rank, {.kind = Kind::task, .task = deal->task});
+                    post(next->rank, {.kind = Kind::task, .task = next->task});
                 }
             }
             if (endpoint_) {
@@ -179,25 +179,25 @@ void Farm::deal(const FarmPlan& plan) {
                 own.wait(turn_time);
                 check_();
             }
-            take_own(plan, dealing, own);
-            while (auto event = next_event()) take_event(plan, dealing, *std::move(event));
-            plan.turn(dealing);
+            take_own(plan, assignment, own);
+            while (auto event = next_event()) take_event(plan, assignment, *std::move(event));
+            plan.turn(assignment);
         }
     }
     dismiss();
 }
 
-void Farm::take_own(const FarmPlan& plan, Dealing& dealing, WorkThreads& threads) {
+void TaskPool::take_own(const TaskPlan& plan, TaskAssignment& assignment, WorkThreads& threads) {
     for (WorkThreads::Done& done : threads.take()) {
         if (done.failed) throw std::runtime_error(done.bytes);
-        if (dealing.done(0, done.task)) plan.take(dealing, done.task, std::move(done.bytes));
+        if (assignment.done(0, done.task)) plan.take(assignment, done.task, std::move(done.bytes));
     }
-    dealing.admit(0, threads.room());
+    assignment.admit(0, threads.room());
 }
 
-void Farm::take_event(const FarmPlan& plan, Dealing& dealing, Event event) {
+void TaskPool::take_event(const TaskPlan& plan, TaskAssignment& assignment, Event event) {
     if (!event.lost.empty()) {
-        dealing.lose(event.rank);
+        assignment.lose(event.rank);
         return;
     }
     Parcel& parcel = event.parcel;
@@ -208,18 +208,18 @@ void Farm::take_event(const FarmPlan& plan, Dealing& dealing, Event event) {
                                                  parcel.bytes, program_));
         case Kind::failed: throw std::runtime_error(parcel.bytes);
         case Kind::result:
-            if (dealing.done(event.rank, parcel.task)) {
-                plan.take(dealing, parcel.task, std::move(parcel.bytes));
+            if (assignment.done(event.rank, parcel.task)) {
+                plan.take(assignment, parcel.task, std::move(parcel.bytes));
             }
             [[fallthrough]];
-        case Kind::ready: dealing.admit(event.rank, parcel.room); return;
+        case Kind::ready: assignment.admit(event.rank, parcel.room); return;
         case Kind::setup:
         case Kind::task:
         case Kind::end: return;  // only rank 0 sends these
     }
 }
 
-void Farm::dismiss() {
+void TaskPool::dismiss() {
     if (!endpoint_ || !endpoint_->is_open()) return;
     for (std::size_t rank = 1; rank < size(); ++rank) post(rank, {.kind = Kind::end});
     endpoint_->wait(
@@ -231,13 +231,13 @@ void Farm::dismiss() {
     endpoint_->close(end_time);
 }
 
-void Farm::check_rank_0(const Event& event) const {
+void TaskPool::check_rank_0(const Event& event) const {
     if (event.rank != 0 || event.lost.empty()) return;
-    throw std::runtime_error(fmt::format("rank {}: rank 0, which deals out the work, was lost ({})",
+    throw std::runtime_error(fmt::format("rank {}: rank 0, which assigns the work, was lost ({})",
                                          endpoint_->self(), event.lost));
 }
 
-std::optional<std::string> Farm::await_setup() {
+std::optional<std::string> TaskPool::await_setup() {
     post(0, {.kind = Kind::hello, .bytes = program_});
     while (true) {
         wait([this] { return !mail_->arrived.empty(); });
@@ -256,7 +256,7 @@ std::optional<std::string> Farm::await_setup() {
     }
 }
 
-void Farm::work(Work work) {
+void TaskPool::work(Work work) {
     bool more = true;
     {
         WorkThreads own(threads(), std::move(work), [this] { wake(); });
@@ -279,4 +279,4 @@ void Farm::work(Work work) {
     endpoint_->close(end_time);
 }
 
-}  // namespace wireproof::farm
+}  // namespace wireproof::task_pool

@@ -1,4 +1,4 @@
-#include "wireproof/app/farm/work_threads.hpp"
+#include "wireproof/app/task_pool/work_threads.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <stdexcept>
 
-namespace wireproof::farm {
+namespace wireproof::task_pool {
 namespace {
 
 using std::chrono::milliseconds;
@@ -94,4 +94,4 @@ TEST(WorkThreads, TheRanksOfAHostShareItsProcessors) {
 }
 
 }  // namespace
-}  // namespace wireproof::farm
+}  // namespace wireproof::task_pool

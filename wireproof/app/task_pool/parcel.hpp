@@ -12,7 +12,7 @@
 
 #include "wireproof/base/bytes.hpp"
 
-namespace wireproof::farm {
+namespace wireproof::task_pool {
 
 struct Parcel {
     enum class Kind : std::uint8_t {
@@ -50,4 +50,4 @@ private:
     std::string begun_;
 };
 
-}  // namespace wireproof::farm
+}  // namespace wireproof::task_pool

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace wireproof::farm {
+namespace wireproof::task_pool {
 
 /// Does a task and returns its result. Several threads call it at a time. If `stop` asks for it,
 /// the function may return nothing instead. An exception says that the task cannot be done.
@@ -73,4 +73,4 @@ std::size_t threads_of_rank(std::size_t own, std::size_t launchers, std::size_t 
 /// The same for this process and its parent.
 std::size_t threads_of_rank(std::size_t ranks);
 
-}  // namespace wireproof::farm
+}  // namespace wireproof::task_pool
