@@ -1,4 +1,4 @@
-// The figures of docs/link-retry.md.
+// The figures of docs/guide/links/link-retry.md.
 #include <algorithm>
 #include <cmath>
 #include <sstream>
@@ -16,7 +16,7 @@ namespace wireproof::lab {
 namespace {
 
 const docs::Document& page() {
-    static const docs::Document document("link-retry.md");
+    static const docs::Document document("guide/links/link-retry.md");
     return document;
 }
 

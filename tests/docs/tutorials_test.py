@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-PAGES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tutorials"
+PAGES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "start"
 LIMIT = 600  # seconds, on a busy machine
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 NUMBER = re.compile(r"\b[\da-f.,]*\d[\da-f]*")

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr auto ladder_schema = "wireproof.ladder/1";
 
 constexpr auto ladder_examples =
-    R"(NAME is that of a built-in scenario (--list), else a file that docs/ladders.md
+    R"(NAME is that of a built-in scenario (--list), else a file that docs/guide/links/ladders.md
 tells how to write.
 
 Examples:

@@ -327,7 +327,8 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
 /// Options that choose the points and the way in which each is simulated.
 void add_points(CLI::App& verb, SweepVerb& sweep) {
     CLI::Option* const file =
-        verb.add_option("FILE", sweep.file, "a grid of points in TOML (docs/link-retry.md)")
+        verb.add_option("FILE", sweep.file,
+                        "a grid of points in TOML (docs/guide/links/link-retry.md)")
             ->type_name("FILE");
     CLI::Option* const shard =
         verb.add_option("--shard", sweep.shard,
