@@ -16,8 +16,8 @@
 //
 // PointSweep simulates all points of a grid.
 //
-// The page docs/guide/links/link-retry.md describes the results and the closed forms,
-// docs/guide/links/ladders.md the ladders.
+// Pages in docs/guide/links: link-retry.md has the results, closed-forms.md the closed forms,
+// ladders.md the ladders.
 #pragma once
 
 #include <array>
@@ -103,7 +103,7 @@ struct PointFigures {
     std::optional<double> relative_error;
 
     // Nothing if there is no closed form for the settings (with bursts or `loaded_back`), or if it
-    // does not describe the link: docs/guide/links/link-retry.md says where it does.
+    // does not describe the link: docs/guide/links/closed-forms.md says where.
     std::optional<double> closed_etr;    // `etr` by the closed form
     std::optional<double> closed_ratio;  // `resend_ratio` by the closed form
     /// `resend_ratio` minus `closed_ratio`, in standard errors.
@@ -143,7 +143,7 @@ struct PointSweepRun {
 };
 
 /// The points of a sweep file, as `wireproof sweep FILE` simulates them:
-/// docs/guide/links/link-retry.md describes the file. The seed of a point follows from the seed of
+/// docs/guide/links/sweeps.md describes the file. The seed of a point follows from the seed of
 /// the sweep and the settings of the point. So the results of a point do not depend on who
 /// simulates it, or in which order. A copy has its own seed and end. Several threads may call the
 /// const functions at the same time.

@@ -51,7 +51,7 @@ class TheExamplesOfTheDocumentsAreWhatIsPrinted(Case):
                 self.assertEqual(timeless(ended.out), timeless(expected))
 
     def test_of_advice(self):
-        (block,) = [block for block in indented_blocks(page("guide/links/link-retry.md")) if "--advise" in block.partition("\n")[0]
+        (block,) = [block for block in indented_blocks(page("guide/links/advice.md")) if "--advise" in block.partition("\n")[0]
                     and block.startswith("$ ")]
         command, _, expected = block.partition("\n")
         ended = self.run_command(*command.split()[2:])
@@ -59,10 +59,13 @@ class TheExamplesOfTheDocumentsAreWhatIsPrinted(Case):
         self.assertEqual(ended.out[:len(expected)], expected)
 
     def test_of_scenarios_and_files_that_are_named(self):
-        """The command has each verb that the pages use."""
-        for name in ("guide/links/ladders.md", "guide/links/search.md", "guide/links/link-retry.md", "guide/rdma/inspect.md"):
-            for verb in set(re.findall(r"^ {4}(?:\$ )?wireproof (\w+)", page(name), re.M)):
-                self.assertEqual(self.run_command(verb, "--help").code, 0, f"{name}: {verb}")
+        """The command has each subcommand that the pages use."""
+        for name in ("guide/links/ladders.md", "guide/links/search.md", "guide/links/link-retry.md", "guide/links/sweeps.md",
+                     "guide/links/comparison.md", "guide/rdma/inspect.md"):
+            used = set(re.findall(r"^ {4}(?:\$ )?wireproof (\w+)", page(name), re.M))
+            self.assertNotEqual(used, set(), name)
+            for subcommand in used:
+                self.assertEqual(self.run_command(subcommand, "--help").code, 0, f"{name}: {subcommand}")
 
 
 class TheTableOfSearchesHasTheStatesThatAreFound(Case):
@@ -103,8 +106,8 @@ class EachCommandShownIsUnderstood(Case):
                         yield name, file.read()
         with open(os.path.join(self.ROOT, "README.md"), encoding="utf-8") as file:
             text = file.read()
-        # This section describes the verbs and shows no command.
-        yield "README.md", text[:text.index("## The command\n")] + text[text.index("Each subcommand has"):]
+        # This section describes the subcommands and shows no command.
+        yield "README.md", re.sub(r"^## The command\n.*?(?=^Each subcommand has|^## )", "", text, flags=re.M | re.S)
 
     @staticmethod
     def words(shown):
@@ -140,14 +143,15 @@ class EachFileShownIsUnderstood(Case):
                 out.write(text)
 
     def test_of_a_sweep(self):
-        self.shown("guide/links/link-retry.md")
+        self.shown("guide/links/sweeps.md")
         with open(self.path("cable.trace"), "w", encoding="utf-8") as out:
             out.write("ok\nbad\n")
-        # A part without points reads the file and simulates nothing.
-        nothing = ("--shard", "1000/1000", "--no-timing")
-        ended = self.run_command("sweep", "shown.toml", *nothing)
+        # The last task of a large array has no points: it reads the file and simulates nothing.
+        nothing = {**os.environ, "SLURM_ARRAY_TASK_ID": "999", "SLURM_ARRAY_TASK_COUNT": "1000"}
+        ended = self.run_command("sweep", "shown.toml", "--no-timing", env=nothing)
         self.assertEqual((ended.code, ended.err), (0, ""))
-        self.expect_failure(self.run_command("sweep", "wrong.toml", *nothing), 1, "wrong.toml:", "no_such_key")
+        self.expect_failure(self.run_command("sweep", "wrong.toml", "--no-timing", env=nothing), 1, "wrong.toml:",
+                            "no_such_key")
 
     @unittest.skipUnless(os.environ.get("WIREPROOF_HAS_VERBS") == "1", "there is no device in this build")
     def test_of_faults(self):

@@ -49,7 +49,8 @@ class TheSiteIsMade(unittest.TestCase):
             site = pathlib.Path(name)
             self.assertEqual(list(dead_links(site)), [])
             for page, words in (("index.html", "Two commands"), ("am_8hpp.html", "Endpoint"),
-                                ("lab_8hpp.html", "one more message"), ("md_docs_guide_links_link_retry.html", "1e-15")):
+                                ("lab_8hpp.html", "one more message"), ("md_docs_guide_links_link_retry.html", "1e-15"),
+                                ("md_docs_guide_links_sweeps.html", "grid.results")):
                 self.assertRegex((site / page).read_text(encoding="utf-8"), words)
 
     def test_a_dead_link_is_found(self):

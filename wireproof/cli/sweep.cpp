@@ -328,7 +328,7 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
 void add_points(CLI::App& verb, SweepVerb& sweep) {
     CLI::Option* const file =
         verb.add_option("FILE", sweep.file,
-                        "a grid of points in TOML (docs/guide/links/link-retry.md)")
+                        "a grid of points in TOML (share/doc/wireproof/guide/links/sweeps.md)")
             ->type_name("FILE");
     CLI::Option* const shard =
         verb.add_option("--shard", sweep.shard,

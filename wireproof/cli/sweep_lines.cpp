@@ -127,7 +127,7 @@ void SweepLineOptions::add(CLI::App& verb, lab::RetrySettings& settings) {
     probability("--lane-correlation", settings.lane_correlation,
                 "flits: an error hits another lane, too");
     verb.add_option("--loss-trace", trace_,
-                    "frames recorded as ok or bad (docs/guide/links/link-retry.md)")
+                    "frames recorded as ok or bad (share/doc/wireproof/guide/links/link-retry.md)")
         ->type_name("FILE");
 }
 
