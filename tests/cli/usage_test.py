@@ -46,6 +46,18 @@ class EveryVerbExplainsItself(Case):
                 self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
 
 
+    def test_a_page_that_help_names_is_in_the_source(self):
+        """An installation has docs/FOLDER/PAGE.md as share/doc/wireproof/FOLDER/PAGE.md."""
+        docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
+        named = set()
+        for verb in (*VERBS, *RUNNING):
+            said = self.run_command(verb, "--help").out
+            named |= set(re.findall(r"share/doc/wireproof/((?:start|guide|reference|rules)/[\w/-]+\.md)", said))
+            self.assertNotRegex(said, r"\bdocs/")
+        self.assertGreater(len(named), 5)
+        self.assertEqual([page for page in sorted(named) if not os.path.exists(os.path.join(docs, page))], [])
+
+
 class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
     def refuses(self, *arguments, words=()):
         with self.subTest(arguments):
