@@ -222,7 +222,7 @@ def parser_of(text):
     parser.add_argument("--only", action="append", metavar="WORDS", help="scenarios with these words in their title")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true")
-    form.add_argument("--markdown", action="store_true", help="tables for docs/performance.md")
+    form.add_argument("--markdown", action="store_true", help="tables for docs/reference/performance.md")
     return parser
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails if docs/overview.md names a function that is not in the file named beside it.
+"""Fails if docs/developers/overview.md names a function that is not in the file named beside it.
 
   overview_test.py SOURCE_DIR
   overview_test.py --self-test
@@ -56,7 +56,7 @@ def main():
     if sys.argv[1] == "--self-test":
         return 0 if self_test(root) else 1
     root = pathlib.Path(sys.argv[1])
-    problems, rows = check(root, (root / "docs/overview.md").read_text())
+    problems, rows = check(root, (root / "docs/developers/overview.md").read_text())
     print("\n".join([*problems, f"{rows} rows, {len(problems)} problems"]))
     return 1 if problems or rows < 15 else 0
 

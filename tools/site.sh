@@ -22,4 +22,4 @@ version=$(sed -n 's/^#define WIREPROOF_VERSION_[A-Z]* \([0-9]*\)$/\1/p' include/
 sed -i -e 's|href="\(\.\./\)*|href="|g' -e 's|href="include/wireproof/\([a-z]*\)\.\([a-z]*\)"|href="\1_8\2.html"|g' "$out"/*.html
 # Pages link to pictures, grids and examples by the paths of the repository.
 cp -r --parents -t "$out" docs/pictures docs/sweeps examples
-cp -t "$out" docs/*.ipynb
+cp -t "$out" docs/guide/links/*.ipynb

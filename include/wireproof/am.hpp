@@ -90,12 +90,12 @@ public:
     [[nodiscard]] static Result<Endpoint> open(const Options& options);
 
     /// Opens this process as a node of the job that a launcher started: mpirun or srun (PMIx, PMI2,
-    /// PMI-1), `wireproof launch`, or any launcher that sets environment variables (docs/jobs.md).
-    /// The number of the node is the rank of the process. The call finds the addresses of all
-    /// nodes, so Options::peers, self and job must not be set. It blocks until all processes of the
-    /// job have called join(), at most for `limit`, and as long as the launcher's own library takes
-    /// to begin and to end. If WIREPROOF_PEERS names the addresses, it does not wait. A process
-    /// calls it once.
+    /// PMI-1), `wireproof launch`, or any launcher that sets environment variables
+    /// (docs/guide/messages/jobs.md). The number of the node is the rank of the process. The call
+    /// finds the addresses of all nodes, so Options::peers, self and job must not be set. It blocks
+    /// until all processes of the job have called join(), at most for `limit`, and as long as the
+    /// launcher's own library takes to begin and to end. If WIREPROOF_PEERS names the addresses, it
+    /// does not wait. A process calls it once.
     ///
     /// Two nodes share memory if each has shown the other that it can: they are in one network
     /// namespace and belong to one user. At most 256 nodes of a host share memory, and fewer if a

@@ -227,9 +227,9 @@ struct Options {
     std::uint64_t seed = 0;
     Faults faults{};
     /// True: other processes of this user can read the counters of this Endpoint (`wireproof stat`,
-    /// docs/counters.md). All Endpoints of a process need one file descriptor for that. If the
-    /// process can have none, its counters are not published, and open() succeeds. False, or the
-    /// environment variable WIREPROOF_NO_COUNTERS is set and not 0: they are not published.
+    /// docs/reference/counters.md). All Endpoints of a process need one file descriptor for that.
+    /// If the process can have none, its counters are not published, and open() succeeds. False, or
+    /// the environment variable WIREPROOF_NO_COUNTERS is set and not 0: they are not published.
     bool publish_counters = true;
 };
 

@@ -140,7 +140,7 @@ public:
     /// Often the Device cannot read this field. Then it works backwards: from the ICRC in the
     /// packet, it computes the identification. At most one value fits. If none fits, the packet is
     /// damaged. The Device accepts the packet if the value is 0, or near that of the peer's last
-    /// packet (see "identification" in docs/glossary.md).
+    /// packet (see "identification" in docs/reference/glossary.md).
     ///
     /// So the Device accepts some damaged packets. If it reads the field, or over IPv6, it accepts
     /// a damaged packet with a probability of 1 in 2^32. Otherwise the probability is 256 in 2^32,

@@ -129,7 +129,7 @@ struct DeviceOptions {
     std::size_t receive_buffer = std::size_t{4} << 20;
     CongestionControl congestion_control = CongestionControl::between_hosts;
     CongestionAlgorithm congestion_algorithm = CongestionAlgorithm::by_path;
-    /// Whether other processes of this user can read the counters (docs/counters.md).
+    /// Whether other processes of this user can read the counters (docs/reference/counters.md).
     bool publish_counters = true;
 };
 

@@ -13,8 +13,8 @@ extern "C" {
 /// the details. The caller frees it. NULL is a sweep without points. Several threads may call
 /// wireproof_sweep_run() on one sweep, while no thread changes or frees it.
 typedef struct wireproof_sweep wireproof_sweep;
-/// Reads `length` bytes of TOML (docs/link-retry.md) and sets *sweep; NULL if it fails. FAILED: a
-/// mistake, as "sweep:LINE:COLUMN: mistake".
+/// Reads `length` bytes of TOML (docs/guide/links/sweeps.md) and sets *sweep; NULL if it fails.
+/// FAILED: a mistake, as "sweep:LINE:COLUMN: mistake".
 WIREPROOF_C_EXPORT wireproof_status wireproof_sweep_read(const char* toml, size_t length,
                                                          wireproof_sweep** sweep, char* why,
                                                          size_t why_bytes);

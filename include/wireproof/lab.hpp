@@ -16,8 +16,8 @@
 //
 // PointSweep simulates all points of a grid.
 //
-// The page docs/link-retry.md describes the results and the closed forms, docs/ladders.md the
-// ladders.
+// Pages in docs/guide/links: link-retry.md has the results, closed-forms.md the closed forms,
+// ladders.md the ladders.
 #pragma once
 
 #include <array>
@@ -103,7 +103,7 @@ struct PointFigures {
     std::optional<double> relative_error;
 
     // Nothing if there is no closed form for the settings (with bursts or `loaded_back`), or if it
-    // does not describe the link: docs/link-retry.md says where it does.
+    // does not describe the link: docs/guide/links/closed-forms.md says where.
     std::optional<double> closed_etr;    // `etr` by the closed form
     std::optional<double> closed_ratio;  // `resend_ratio` by the closed form
     /// `resend_ratio` minus `closed_ratio`, in standard errors.
@@ -142,10 +142,11 @@ struct PointSweepRun {
     std::function<bool()> out_of_time = {};
 };
 
-/// The points of a sweep file, as `wireproof sweep FILE` simulates them: docs/link-retry.md
-/// describes the file. The seed of a point follows from the seed of the sweep and the settings of
-/// the point. So the results of a point do not depend on who simulates it, or in which order. A
-/// copy has its own seed and end. Several threads may call the const functions at the same time.
+/// The points of a sweep file, as `wireproof sweep FILE` simulates them:
+/// docs/guide/links/sweeps.md describes the file. The seed of a point follows from the seed of
+/// the sweep and the settings of the point. So the results of a point do not depend on who
+/// simulates it, or in which order. A copy has its own seed and end. Several threads may call the
+/// const functions at the same time.
 class WIREPROOF_EXPORT PointSweep {
 public:
     /// Failure: the first mistake in the text, as "sweep:LINE:COLUMN: mistake".
@@ -207,16 +208,16 @@ struct DrawnLadder {
 WIREPROOF_EXPORT Result<DrawnLadder> draw_first_failure(const PointSettings& settings,
                                                         const PointPlan& plan = {});
 
-/// Runs the scenario `toml` and draws it as `wireproof ladder FILE` does: docs/ladders.md describes
-/// scenarios. Failure: the first mistake in the text, as "scenario:LINE:COLUMN: mistake"; or the
-/// two ends could not begin their connection.
+/// Runs the scenario `toml` and draws it as `wireproof ladder FILE` does:
+/// docs/guide/links/ladders.md describes scenarios. Failure: the first mistake in the text, as
+/// "scenario:LINE:COLUMN: mistake"; or the two ends could not begin their connection.
 WIREPROOF_EXPORT Result<DrawnLadder> draw_scenario(std::string_view toml);
 
 /// The protocols of exhaustive_search(): "pcie" and "sp-am", for example.
 WIREPROOF_EXPORT std::vector<std::string_view> search_protocols();
 
 /// A search that visits every state which two engines and a faulty wire can reach in a small world.
-/// docs/search.md describes it.
+/// docs/guide/links/search.md describes it.
 struct ExhaustiveSearch {
     std::string protocol = "pcie";
     std::uint32_t window = 2;     // frames that may be unacknowledged: 1 to 16

@@ -140,10 +140,11 @@ WIREPROOF_C_EXPORT wireproof_status wireproof_options_init(wireproof_options* op
 WIREPROOF_C_EXPORT wireproof_status wireproof_endpoint_open(const wireproof_options* options,
                                                             wireproof_endpoint** endpoint,
                                                             char* why, size_t why_bytes);
-/// Opens this process as a node of the job that a launcher started (docs/jobs.md). Options must not
-/// set `peers`, `self` or `job`; NULL are the defaults. `endpoints` has room for `threads` handles:
-/// thread t of rank r is node r * threads + t. It blocks until all processes have called it, at
-/// most for limit_ms. A process calls it once. If it fails, it sets all handles to NULL.
+/// Opens this process as a node of the job that a launcher started (docs/guide/messages/jobs.md).
+/// Options must not set `peers`, `self` or `job`; NULL are the defaults. `endpoints` has room for
+/// `threads` handles: thread t of rank r is node r * threads + t. It blocks until all processes
+/// have called it, at most for limit_ms. A process calls it once. If it fails, it sets all handles
+/// to NULL.
 WIREPROOF_C_EXPORT wireproof_status wireproof_endpoint_join(const wireproof_options* options,
                                                             int64_t limit_ms, size_t threads,
                                                             wireproof_endpoint** endpoints,
@@ -455,8 +456,8 @@ typedef struct wireproof_ladder wireproof_ladder;
 WIREPROOF_C_EXPORT wireproof_status wireproof_ladder_of_first_failure(
     const wireproof_point_settings* settings, const wireproof_point_plan* plan,
     wireproof_ladder** ladder, char* why, size_t why_bytes);
-/// Runs and draws the scenario in `length` bytes of TOML (docs/ladders.md). FAILED: a mistake, as
-/// "scenario:LINE:COLUMN: mistake".
+/// Runs and draws the scenario in `length` bytes of TOML (docs/guide/links/ladders.md). FAILED: a
+/// mistake, as "scenario:LINE:COLUMN: mistake".
 WIREPROOF_C_EXPORT wireproof_status wireproof_ladder_of_scenario(const char* toml, size_t length,
                                                                  wireproof_ladder** ladder,
                                                                  char* why, size_t why_bytes);

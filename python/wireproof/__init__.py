@@ -6,7 +6,7 @@
     wireproof.sweep({"protocol": ["pcie", "ideal"], "ber": [1e-7, 1e-6]}).curve()
     wireproof.first_failure("pcie", 1e-6)
 
-docs/python.md describes the package.
+docs/guide/messages/python.md describes the package.
 """
 
 from ._curve import Curve

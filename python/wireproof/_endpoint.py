@@ -97,7 +97,7 @@ class Endpoint:
 
     @classmethod
     def join(cls, *, timeout: float = 60.0, **options: Any) -> Endpoint:
-        """Opens this process as a node of the job that a launcher started (docs/jobs.md).
+        """Opens this process as a node of the job that a launcher started (docs/guide/messages/jobs.md).
 
         It blocks until all processes have called it, at most for `timeout` seconds. A process calls
         it once. `options` are those of open(), without peers, self and job.

@@ -42,7 +42,7 @@ def text_of(source: str | os.PathLike[str]) -> str:
 
 
 def ladder(scenario: str | os.PathLike[str]) -> Ladder:
-    """Runs a scenario and draws it, as `wireproof ladder FILE` does (docs/ladders.md).
+    """Runs a scenario and draws it, as `wireproof ladder FILE` does (docs/guide/links/ladders.md).
 
     scenario -- TOML, or the name of a file: a string without a line end is a name.
 

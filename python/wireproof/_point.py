@@ -23,7 +23,7 @@ class Bursts:
 
 @dataclasses.dataclass(frozen=True)
 class Figures:
-    """The results of a point. docs/link-retry.md describes them.
+    """The results of a point. docs/guide/links/link-retry.md describes them.
 
     A unit is what the sender retransmits: a packet, a flit, or a micropacket. Times and lengths are
     in bytes on the line: a time is the number of bytes that the line can carry in it. A figure that

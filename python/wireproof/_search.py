@@ -95,7 +95,7 @@ def search(
 ) -> Findings:
     """Visits every state that two engines and a faulty wire can reach in a small world.
 
-    docs/search.md describes it; the arguments are the options of `wireproof search`.
+    docs/guide/links/search.md describes it; the arguments are the options of `wireproof search`.
 
     protocol -- one of search_protocols().
     window -- frames that may be unacknowledged, 1 to 16.

@@ -234,7 +234,7 @@ def sweep(
 ) -> SweepResult:
     """Simulates all points of a grid. The results are those of `wireproof sweep` for this grid.
 
-    grid -- the name of a TOML file that the command reads, too (docs/link-retry.md), its text, or a
+    grid -- the name of a TOML file that the command reads, too (docs/guide/links/sweeps.md), its text, or a
         dict: {"protocol": ["pcie", "ideal"], "ber": [1e-7, 1e-6], "payload": range(256, 4097, 256)}.
         The keys are those of the file; those of its table [line] stand in the same dict. A value
         is one value or a list; "ber" may be {"from": 1e-9, "to": 1e-5, "points": 13}. A string

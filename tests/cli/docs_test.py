@@ -31,7 +31,7 @@ def number(text):
 
 class TheExamplesOfTheDocumentsAreWhatIsPrinted(Case):
     def test_of_a_ladder_and_its_file(self):
-        text = page("ladders.md")
+        text = page("guide/links/ladders.md")
         example = text[text.index("## An example"):text.index("## The file")]
         with open(self.path("example.toml"), "w", encoding="utf-8") as file:
             file.write(re.search(r"```toml\n(.*?)```", example, re.S)[1])
@@ -41,7 +41,7 @@ class TheExamplesOfTheDocumentsAreWhatIsPrinted(Case):
         self.assertEqual(ended.out.strip("\n"), shown)
 
     def test_of_searches(self):
-        shown = [block for block in indented_blocks(page("search.md")) if block.startswith("$ wireproof search ")]
+        shown = [block for block in indented_blocks(page("guide/links/search.md")) if block.startswith("$ wireproof search ")]
         self.assertEqual(len(shown), 3)
         for block in shown:
             command, _, expected = block.partition("\n")
@@ -51,7 +51,7 @@ class TheExamplesOfTheDocumentsAreWhatIsPrinted(Case):
                 self.assertEqual(timeless(ended.out), timeless(expected))
 
     def test_of_advice(self):
-        (block,) = [block for block in indented_blocks(page("link-retry.md")) if "--advise" in block.partition("\n")[0]
+        (block,) = [block for block in indented_blocks(page("guide/links/advice.md")) if "--advise" in block.partition("\n")[0]
                     and block.startswith("$ ")]
         command, _, expected = block.partition("\n")
         ended = self.run_command(*command.split()[2:])
@@ -59,17 +59,20 @@ class TheExamplesOfTheDocumentsAreWhatIsPrinted(Case):
         self.assertEqual(ended.out[:len(expected)], expected)
 
     def test_of_scenarios_and_files_that_are_named(self):
-        """The command has each verb that the pages use."""
-        for name in ("ladders.md", "search.md", "link-retry.md", "inspect.md"):
-            for verb in set(re.findall(r"^ {4}(?:\$ )?wireproof (\w+)", page(name), re.M)):
-                self.assertEqual(self.run_command(verb, "--help").code, 0, f"{name}: {verb}")
+        """The command has each subcommand that the pages use."""
+        for name in ("guide/links/ladders.md", "guide/links/search.md", "guide/links/link-retry.md", "guide/links/sweeps.md",
+                     "guide/links/comparison.md", "guide/rdma/inspect.md"):
+            used = set(re.findall(r"^ {4}(?:\$ )?wireproof (\w+)", page(name), re.M))
+            self.assertNotEqual(used, set(), name)
+            for subcommand in used:
+                self.assertEqual(self.run_command(subcommand, "--help").code, 0, f"{name}: {subcommand}")
 
 
 class TheTableOfSearchesHasTheStatesThatAreFound(Case):
     def rows(self):
         """Yields arguments, window, modulus and states. `the same` repeats the last row that has all arguments."""
         found = re.findall(r"^\| ((?:`[^`|]+`|the same, `[^`|]+`)) \| (\d+) \| (\d+) \| ([\d ]+) \| [\d.]+ \|$",
-                           page("search.md"), re.M)
+                           page("guide/links/search.md"), re.M)
         base = []
         for what, *figures in found:
             options = re.search(r"`(.*)`", what)[1].split()
@@ -93,7 +96,7 @@ class TheTableOfSearchesHasTheStatesThatAreFound(Case):
 
 class EachCommandShownIsUnderstood(Case):
     ROOT = os.path.join(DOCS, "..")
-    SHOWN = re.compile(r"^(?: {4}(?:\$ )?)?wireproof ((?:\\\n|[^\n])+)$", re.M)
+    SHOWN = re.compile(r"^(?: {4}(?:\$ )?)?(?:build/)?wireproof ((?:\\\n|[^\n])+)$", re.M)
 
     def pages(self):
         for folder, _, names in os.walk(DOCS):
@@ -102,9 +105,7 @@ class EachCommandShownIsUnderstood(Case):
                     with open(os.path.join(folder, name), encoding="utf-8") as file:
                         yield name, file.read()
         with open(os.path.join(self.ROOT, "README.md"), encoding="utf-8") as file:
-            text = file.read()
-        # This section describes the verbs and shows no command.
-        yield "README.md", text[:text.index("## The command\n")] + text[text.index("Each subcommand has"):]
+            yield "README.md", file.read()
 
     @staticmethod
     def words(shown):
@@ -140,7 +141,7 @@ class EachFileShownIsUnderstood(Case):
                 out.write(text)
 
     def test_of_a_sweep(self):
-        self.shown("link-retry.md")
+        self.shown("guide/links/sweeps.md")
         with open(self.path("cable.trace"), "w", encoding="utf-8") as out:
             out.write("ok\nbad\n")
         # A part without points reads the file and simulates nothing.
@@ -150,7 +151,7 @@ class EachFileShownIsUnderstood(Case):
 
     @unittest.skipUnless(os.environ.get("WIREPROOF_HAS_VERBS") == "1", "there is no device in this build")
     def test_of_faults(self):
-        self.shown("verbs-faults.md")
+        self.shown("guide/rdma/faults.md")
         ended = self.run_command("verbs", "--faults", "shown.toml", "--print-config")
         self.assertEqual((ended.code, ended.err), (0, ""))
         self.expect_failure(self.run_command("verbs", "--faults", "wrong.toml", "--print-config"), 2, "wrong.toml:",
@@ -161,7 +162,7 @@ class TheLargeSearchesAreCommandLines(Case):
     def test_each_row(self):
         """`./test` has no time for most of them: here they begin, and give up."""
         rows = re.findall(r"^\| `([^`|]+)` \| (any number|\d+) \| ([\d ]+) \| [\d.]+ \| [\d.]+ GB \|$",
-                          page("search.md"), re.M)
+                          page("guide/links/search.md"), re.M)
         self.assertGreater(len(rows), 8)
         for command, faults, states in rows:
             with self.subTest(command):

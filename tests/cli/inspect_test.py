@@ -13,7 +13,7 @@ from captures import (Inspection, answer, at_once, capture, case, frame, pcap, p
                       super_packet)
 from command import PATIENCE, WIREPROOF, one_object
 
-PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "inspect.md")
+PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "guide", "rdma", "inspect.md")
 KINDS = ("gap", "nak", "rnr", "retry", "duplicate", "abandoned", "lost")
 
 

@@ -8,7 +8,7 @@ import xml.etree.ElementTree
 
 from command import Case, one_object
 
-PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "ladders.md")
+PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "guide", "links", "ladders.md")
 
 NAMES = ["pcie-lost-tlp", "pcie-lost-ack", "pcie-lost-nak", "pcie-lost-last", "pcie-wrap",
          "hippi-lost-data", "hippi-lost-ack-null", "hippi-lost-ack-data", "hippi-lost-notice",

@@ -285,8 +285,8 @@ class EndpointsAreLookedAt(StatCase):
 
 
 def run_program_of_the_documents(program):
-    """Returns what the program that docs/counters.md shows prints for this one."""
-    page = (DOCS / "counters.md").read_text(encoding="utf-8")
+    """Returns what the program that docs/reference/counters.md shows prints for this one."""
+    page = (DOCS / "reference" / "counters.md").read_text(encoding="utf-8")
     [code] = re.findall(r"```python\n(.*?)```", page, re.S)
     assert code.count("\n") < 60
     return subprocess.run([sys.executable, "-c", code, str(program.pid)], stdout=subprocess.PIPE, text=True,

@@ -46,6 +46,18 @@ class EveryVerbExplainsItself(Case):
                 self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
 
 
+    def test_a_page_that_help_names_is_in_the_source(self):
+        """An installation has docs/FOLDER/PAGE.md as share/doc/wireproof/FOLDER/PAGE.md."""
+        docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
+        named = set()
+        for verb in (*VERBS, *RUNNING):
+            said = self.run_command(verb, "--help").out
+            named |= set(re.findall(r"share/doc/wireproof/((?:start|guide|reference|rules)/[\w/-]+\.md)", said))
+            self.assertNotRegex(said, r"\bdocs/")
+        self.assertGreater(len(named), 5)
+        self.assertEqual([page for page in sorted(named) if not os.path.exists(os.path.join(docs, page))], [])
+
+
 class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
     def refuses(self, *arguments, words=()):
         with self.subTest(arguments):
@@ -105,8 +117,20 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
 
     def test_an_mtu_in_which_no_packet_fits(self):
         self.refuses("carry", self.file(1), "--protocol", "rc", "--mtu", "319",
-                     words=["--mtu", "320 bytes"])
+                     words=["--mtu: 319 ", "320 bytes"])
         self.refuses("carry", self.file(1), "--protocol", "all", "--mtu", "200", words=["--mtu"])
+
+    def test_settings_of_a_point_that_do_not_go_together_are_all_named(self):
+        for typed, why in (("--protocol hippi6400 --overhead 24", "overhead works only with pcie"),
+                           ("--protocol flit --renak-on-bad-head", "renak_on_bad_head works only with pcie"),
+                           ("--protocol uc --timer 100", "uc has no timer"),
+                           ("--ber 1e-18", "0, or 1e-17 to 0.1"),
+                           ("--lanes 4", "pcie has no flits"),
+                           ("--preset pcie-gen1-x1 --timer 1", "longer than a unit"),
+                           ("--protocol hippi6400 --buffer 300", "1 to 254")):
+            # As if it was typed, whatever the order of the options.
+            names = re.findall(r"--\S+(?: [^-]\S*)?", typed)
+            self.refuses("sweep", *typed.split(), words=[*names, why])
 
     def test_a_complaint_stays_one_line_whatever_was_typed(self):
         self.refuses("carry", self.file(1), "two\nlines\x1b[2J")

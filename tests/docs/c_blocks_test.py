@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails unless the blocks of C in docs/c-api.md are one program that compiles as C99 without a warning, and runs.
+"""Fails unless the blocks of C in docs/guide/messages/c-api.md are one program that compiles as C99 without a warning, and runs.
 
   c_blocks_test.py SOURCE_DIR LIBRARY_DIR     where libwireproof.so is
 """
@@ -17,7 +17,7 @@ FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 def main():
     root, library = (pathlib.Path(name).resolve() for name in sys.argv[1:3])
-    blocks = BLOCK.findall((root / "docs/c-api.md").read_text())
+    blocks = BLOCK.findall((root / "docs/guide/messages/c-api.md").read_text())
     assert len(blocks) > 3, blocks
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "program")

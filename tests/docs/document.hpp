@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -53,9 +52,9 @@ public:
     }
 
 private:
-    // "3.79e-6" stands for each number that rounds to it. "10 160" is one number.
+    // "3.79e-6" stands for each number that rounds to it. "10 160" and "10,160" are one number.
     static bool is_rounded(std::string written, double computed) {
-        written.erase(std::remove(written.begin(), written.end(), ' '), written.end());
+        std::erase_if(written, [](char c) { return c == ' ' || c == ','; });
         char* end = nullptr;
         const double value = std::strtod(written.c_str(), &end);
         if (end != written.c_str() + written.size()) return false;

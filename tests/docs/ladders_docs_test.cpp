@@ -1,4 +1,4 @@
-// The defaults that docs/ladders.md states are the defaults of an empty scenario.
+// The defaults that docs/guide/links/ladders.md states are the defaults of an empty scenario.
 #include "tests/docs/document.hpp"
 
 #include "wireproof/lab/ladder/scenario_file.hpp"
@@ -7,7 +7,7 @@ namespace wireproof::lab {
 namespace {
 
 const docs::Document& ladders_page() {
-    static const docs::Document document("ladders.md");
+    static const docs::Document document("guide/links/ladders.md");
     return document;
 }
 

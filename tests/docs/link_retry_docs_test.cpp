@@ -1,6 +1,8 @@
-// The figures of docs/link-retry.md.
+// The figures of docs/guide/links: link-retry.md and the four pages that belong to it; one of
+// docs/reference/performance.md.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <sstream>
 
 #include "tests/docs/document.hpp"
@@ -15,9 +17,26 @@
 namespace wireproof::lab {
 namespace {
 
-const docs::Document& page() {
-    static const docs::Document document("link-retry.md");
-    return document;
+/// A page of docs/guide/links, read once.
+const docs::Document& page(const std::string& name) {
+    static std::map<std::string, docs::Document> pages;
+    return pages.try_emplace(name, "guide/links/" + name + ".md").first->second;
+}
+
+const docs::Document& model() {
+    return page("link-retry");
+}
+const docs::Document& forms() {
+    return page("closed-forms");
+}
+const docs::Document& comparison() {
+    return page("comparison");
+}
+const docs::Document& sweeps() {
+    return page("sweeps");
+}
+const docs::Document& advice() {
+    return page("advice");
 }
 
 RetryPoint closed(const RetrySettings& settings) {
@@ -41,23 +60,23 @@ TEST(LinkRetryPage, HasTheLengthsOfTheEnginesUnits) {
     const auto overhead = [](RetryProtocol protocol) {
         return resolve({.protocol = protocol, .payload = 256})->unit.overhead;
     };
-    page().expect_figures("packet with the SP2's (\\d+)-byte header",
-                          {overhead(RetryProtocol::sp_am)});
-    const auto parts = page().groups(
+    model().expect_figures("packet with the SP2's (\\d+)-byte header",
+                           {overhead(RetryProtocol::sp_am)});
+    const auto parts = model().groups(
         "one with today's (\\d+) bytes and (\\d+) around it on Ethernet \\(preamble and gap "
         "(\\d+), header and frame check (\\d+), IP and UDP (\\d+)\\)");
     ASSERT_EQ(parts.size(), 5U);
     EXPECT_EQ(std::stod(parts[0]) + std::stod(parts[1]), overhead(RetryProtocol::sp_am_selective));
     EXPECT_EQ(std::stod(parts[1]), std::stod(parts[2]) + std::stod(parts[3]) + std::stod(parts[4]));
-    page().expect_figures("pad and CRCs, (\\d+) bytes for a payload of whole words",
-                          {overhead(RetryProtocol::rc)});
+    model().expect_figures("pad and CRCs, (\\d+) bytes for a payload of whole words",
+                           {overhead(RetryProtocol::rc)});
     EXPECT_EQ(overhead(RetryProtocol::uc), overhead(RetryProtocol::rc));
     const auto timeout = [](std::uint64_t timer) {
         return static_cast<double>(
             resolve({.protocol = RetryProtocol::rc, .payload = 256, .timer = timer})->timer);
     };
-    page().expect_figures("a byte takes a nanosecond: (\\d+) bytes, (\\d+ \\d+) and so on",
-                          {timeout(1), timeout(8193)});
+    model().expect_figures("a byte takes a nanosecond: (\\d+) bytes, (\\d+ \\d+) and so on",
+                           {timeout(1), timeout(8193)});
 }
 
 TEST(LinkRetryPage, HasTheFailuresOfFlits) {
@@ -66,7 +85,7 @@ TEST(LinkRetryPage, HasTheFailuresOfFlits) {
     plain.corrects = false;
     for (const auto& [text, rate] : {std::pair{"1e-8", 1e-8}, std::pair{"1e-6", 1e-6},
                                      std::pair{"1e-5", 1e-5}, std::pair{"1e-4", 1e-4}}) {
-        page().expect_figures(
+        model().expect_figures(
             "\\| " + std::string(text) + " \\| (\\d\\.[\\de-]+) \\| (\\d\\.[\\de-]+) \\|",
             {unit_failure(plain, rate), unit_failure(flit, rate)});
     }
@@ -77,15 +96,19 @@ TEST(LinkRetryPage, HasTheFailuresOfFlits) {
         bursts.burst_bits = bits;
         two_fail.push_back(unit_failure(bursts, rare) / std::pow(2048 * rare, 2) * 2);
     }
-    page().expect_figures(
+    model().expect_figures(
         "a probability of (0\\.\\d+) for 1 bit, (0\\.\\d+) for 2, (0\\.\\d+) for 4, (0\\.\\d+) for "
         "8 and (0\\.\\d+) for 16 bits",
         two_fail);
-    page().expect_figures("of the line: ([\\de.-]+) at a bit error rate of 1e-6 and 128 GB/s",
-                          {failures_in_time(flit, 1e-6, 128e9)});
 }
 
-TEST(LinkRetryPage, HasTheExampleOfTheTermForPatientNotices) {
+TEST(AdvicePage, HasTheRateOfUndetectedErrors) {
+    const UnitLineTerms flit;
+    advice().expect_figures("of the line: ([\\de.-]+) at a bit error rate of 1e-6 and 128 GB/s",
+                            {failures_in_time(flit, 1e-6, 128e9)});
+}
+
+TEST(ClosedFormsPage, HasTheExampleOfTheTermForPatientNotices) {
     const FailureCosts costs{.by_notice = 2, .head_timer = 5};
     const auto ratio = [&costs](RetryScheme scheme, double p) {
         return resend_ratio(scheme, p, costs);
@@ -93,14 +116,14 @@ TEST(LinkRetryPage, HasTheExampleOfTheTermForPatientNotices) {
     const auto term = [&ratio](double p) {
         return ratio(RetryScheme::patient_notice, p) - ratio(RetryScheme::one_notice, p);
     };
-    page().expect_figures(
+    forms().expect_figures(
         "At p = 0\\.3 with N = 2 and M2 = 5 this is ([\\d.]+) of ([\\d.]+); at p = 0\\.03 "
         "([\\d.]+) %",
         {term(0.3), ratio(RetryScheme::patient_notice, 0.3),
          100 * term(0.03) / ratio(RetryScheme::patient_notice, 0.03)});
 }
 
-TEST(LinkRetryPage, HasTheClosedFormsOverTheErrorRates) {
+TEST(ClosedFormsPage, HasTheClosedFormsOverTheErrorRates) {
     for (int power = 16; power >= 7; --power) {
         const std::string rate = "1e-" + std::to_string(power);
         RetrySettings settings{.bit_error = std::stod(rate), .clean_back = true};
@@ -122,50 +145,50 @@ TEST(LinkRetryPage, HasTheClosedFormsOverTheErrorRates) {
         }
         std::string row = "\\| `" + rate + "`";
         for (std::size_t i = 0; i < ratios.size(); ++i) row += " \\| (\\d[\\d.e-]+)\\*?";
-        page().expect_figures(row + " \\|", ratios);
+        forms().expect_figures(row + " \\|", ratios);
     }
 }
 
-TEST(LinkRetryPage, SaysWhichProtocolIsBestWhere) {
+TEST(ComparisonPage, SaysWhichProtocolIsBestWhere) {
     const auto etr = [](RetryProtocol protocol, double bit_error) {
         return closed({.protocol = protocol, .bit_error = bit_error}).closed_etr().value();
     };
-    page().expect_figures(
+    comparison().expect_figures(
         "without errors decides, ([\\d.]+) % \\(packets\\) to (\\d+) %",
         {100 * etr(RetryProtocol::pcie, 0), 100 * etr(RetryProtocol::hippi6400, 0)});
     EXPECT_LT(1 - etr(RetryProtocol::pcie, 1e-7) / etr(RetryProtocol::pcie, 0), 0.01);
-    page().expect_figures(
+    comparison().expect_figures(
         "worst that PCIe 1 to 5 permit, (\\d+) packets in 10\\^8 are sent in vain",
         {1e8 * closed({.bit_error = 1e-12}).closed_ratio().value()});
-    page().expect_figures(
+    comparison().expect_figures(
         "at 2e-6 selective repeat is worth (\\d+) points of ETR",
         {100 * (etr(RetryProtocol::ideal, 2e-6) - etr(RetryProtocol::pcie, 2e-6))});
-    page().expect_figures(
-        "loses to micropackets from ([\\d.e-]+); told of every failure it holds out until "
+    comparison().expect_figures(
+        "loses to micropackets from ([\\d.e-]+); with a report of every failure it holds out until "
         "([\\d.e-]+)\\. ",
         {crossover_as_specified(paper::equal_loop),
          crossover_of(paper::curves_with_loop(paper::equal_loop))});
-    page().expect_figures(
+    comparison().expect_figures(
         "selective repeat of 4096 bytes falls behind micropackets near ([\\d.e-]+):",
         {crossover_of({curve_of(RetryProtocol::ideal), curve_of(RetryProtocol::hippi6400)})});
 }
 
-TEST(LinkRetryPage, SaysBetweenWhichRatesItDependsOnTheLoop) {
+TEST(ComparisonPage, SaysBetweenWhichRatesItDependsOnTheLoop) {
     double low = 1;
     double high = 0;
     for (double loop = 2'000; loop <= 50'000; loop += 4) {
-        const double told = crossover_of(paper::curves_with_loop(loop));
-        low = std::min(low, told);
-        high = std::max(high, told);
+        const double at_loop = crossover_of(paper::curves_with_loop(loop));
+        low = std::min(low, at_loop);
+        high = std::max(high, at_loop);
     }
     const auto [lowest, highest] = paper::crossovers_with_loops(2'000, 50'000);
     EXPECT_NEAR(lowest / low, 1, 1e-3);
     EXPECT_NEAR(highest / high, 1, 1e-3);
-    page().expect_figures(
-        "told of every failure, it is between ([\\d.e-]+) and ([\\d.e-]+) for any loop of 2000 to "
-        "50 000 bytes",
+    comparison().expect_figures(
+        "is reported to the sender, it is between ([\\d.e-]+) and ([\\d.e-]+) for any loop of 2000 "
+        "to 50 000 bytes",
         {low, high});
-    const auto rates = page().groups(
+    const auto rates = comparison().groups(
         "\\| 1e-7 to ([\\d.e-]+) \\| Large packets .* \\| ([\\d.e-]+) to ([\\d.e-]+) \\| It "
         "depends on the loop");
     ASSERT_EQ(rates.size(), 3U);
@@ -174,37 +197,39 @@ TEST(LinkRetryPage, SaysBetweenWhichRatesItDependsOnTheLoop) {
     EXPECT_GE(std::stod(rates[2]), high);
 }
 
-TEST(LinkRetryPage, HasTheBestPayloads) {
-    page().expect_figures(
+TEST(ComparisonPage, HasTheBestPayloads) {
+    comparison().expect_figures(
         "best payload is (\\d+) bytes at 1e-6, (\\d+) at 1e-5 and (\\d+) at 1e-4",
         {best_payload(1e-6, 28, 2000), best_payload(1e-5, 28, 2000), best_payload(1e-4, 28, 2000)});
 }
 
-TEST(LinkRetryPage, SaysHowFarMicropacketsReach) {
+TEST(ComparisonPage, SaysHowFarMicropacketsReach) {
     const auto window =
         static_cast<double>(resolve({.protocol = RetryProtocol::hippi6400})->buffer);
-    page().expect_figures(
+    comparison().expect_figures(
         "so (\\d+) of them are under way, at most (\\d+): (\\d+) bytes, or (\\d+ \\d+)\\. On a "
-        "loop "
-        "of 16 000 bytes 127 leave (\\d+) % of the line idle",
+        "loop of 16 000 bytes 127 leave (\\d+) % of the line idle",
         {window, 254, window * 40, 254 * 40, 100 * (1 - window_throughput(window, 16'000, 40))});
     EXPECT_TRUE(resolve({.protocol = RetryProtocol::hippi6400, .buffer = 254}));
     EXPECT_FALSE(resolve({.protocol = RetryProtocol::hippi6400, .buffer = 255}));
 }
 
-TEST(LinkRetryPage, HasTheCrossovers) {
-    page().expect_figures("\\| as printed \\| ([\\d.e-]+) \\|", {paper::printed_crossover});
-    page().expect_figures("\\| the paper's own arithmetic, done exactly \\| ([\\d.e-]+) \\|",
-                          {paper::message_bit_error(paper::equal_message_error())});
-    page().expect_figures("\\| the paper's loops, errors of method taken out \\| ([\\d.e-]+) \\|",
-                          {crossover_of(paper::corrected_curves())});
-    page().expect_figures("\\| equal loops of 2000 bytes, the fair comparison \\| ([\\d.e-]+) \\|",
-                          {crossover_of(paper::curves_with_loop(paper::equal_loop))});
-    page().expect_figures("packets lose earlier: ([\\d.e-]+) for equal loops",
-                          {crossover_as_specified(paper::equal_loop)});
-    page().expect_figures("the loop of one side is (\\d+ \\d+) bytes, that of the other (\\d+),",
-                          {paper::tlps_lost * paper::tlp.bytes(),
-                           paper::micropackets_lost * paper::micropacket.bytes()});
+TEST(ComparisonPage, HasTheCrossovers) {
+    comparison().expect_figures("\\| as printed \\| ([\\d.e-]+) \\|", {paper::printed_crossover});
+    comparison().expect_figures("\\| the paper's own arithmetic, done exactly \\| ([\\d.e-]+) \\|",
+                                {paper::message_bit_error(paper::equal_message_error())});
+    comparison().expect_figures(
+        "\\| the paper's loops, errors of method taken out \\| ([\\d.e-]+) \\|",
+        {crossover_of(paper::corrected_curves())});
+    comparison().expect_figures(
+        "\\| equal loops of 2000 bytes, the fair comparison \\| ([\\d.e-]+) \\|",
+        {crossover_of(paper::curves_with_loop(paper::equal_loop))});
+    comparison().expect_figures("packets lose earlier: ([\\d.e-]+) for equal loops",
+                                {crossover_as_specified(paper::equal_loop)});
+    comparison().expect_figures(
+        "The loop of one side is (\\d+ \\d+) bytes, that of the other (\\d+),",
+        {paper::tlps_lost * paper::tlp.bytes(),
+         paper::micropackets_lost * paper::micropacket.bytes()});
 }
 
 TEST(LinkRetryPage, HasTheFirstFailureAsItIsDrawn) {
@@ -214,40 +239,40 @@ TEST(LinkRetryPage, HasTheFirstFailureAsItIsDrawn) {
     for (std::string line; std::getline(lines, line);) {
         indented += line.empty() ? "\n" : "    " + line + "\n";
     }
-    EXPECT_NE(page().text().find("\n" + indented), std::string::npos) << indented;
+    EXPECT_NE(model().text().find("\n" + indented), std::string::npos) << indented;
 }
 
-TEST(LinkRetryPage, HasTheFiguresOfThePresets) {
+TEST(SweepsPage, HasTheFiguresOfThePresets) {
     const auto per_end = [](const char* name, double width) {
         return static_cast<double>(retry_preset(name)->settings.loop) / 2 / width;
     };
-    page().expect_figures(
+    sweeps().expect_figures(
         "both ends' InternalDelay: (\\d+), (\\d+), (\\d+) symbol times each",
         {per_end("pcie-gen1-x4", 4), per_end("pcie-gen2-x16", 16), per_end("pcie-gen3-x1", 1)});
     const RetryPreset& sp2 = *retry_preset("sp2");
-    page().expect_figures(
+    sweeps().expect_figures(
         "\\| `sp2` \\| (\\d+) MB/s, packets of 256 bytes, window (\\d+) \\| (\\d+) us, the bare "
         "round trip \\| (\\d+) us \\|",
         {sp2.bytes_per_second / 1e6, static_cast<double>(sp2.settings.buffer),
          sp2.nanoseconds(static_cast<double>(sp2.settings.loop)) / 1e3,
          sp2.nanoseconds(static_cast<double>(sp2.settings.timer)) / 1e3});
     const RetryPreset& near = *retry_preset("hippi6400-40m");
-    page().expect_figures(
+    sweeps().expect_figures(
         "\\| `hippi6400-40m`, `-1km` \\| (\\d+) MB/s \\| (\\d+) ns a metre",
         {near.bytes_per_second / 1e6,
          (near.nanoseconds(static_cast<double>(near.settings.loop)) - near.nanoseconds(80)) / 80});
     const RetryPreset& ethernet = *retry_preset("ethernet-llr-100g-5m");
-    page().expect_figures(
+    sweeps().expect_figures(
         "and half of the (\\d+) bytes between two ordered sets",
         {2 * (static_cast<double>(ethernet.settings.loop) - ethernet.bytes_per_second * 50e-9)});
 }
 
 // The test checks the relative error only, because the time is a measurement of one machine.
-TEST(LinkRetryPage, HasTheRelativeErrorOfTheRarestErrors) {
+TEST(PerformancePage, HasTheRelativeErrorOfTheRarestErrors) {
+    const docs::Document performance("reference/performance.md");
     const auto point = run_retry_point({.bit_error = 1e-15}, {.packets = 1'000'000'000'000'000});
-    page().expect_figures(
-        "10\\^15 TLPs at 1e-15 take [\\d.]+ s, to a relative error of ([\\d.]+) %",
-        {100 * point->relative_error().value()});
+    performance.expect_figures("\\| 10\\^15 TLPs at 1e-15, to a relative error of ([\\d.]+) % \\|",
+                               {100 * point->relative_error().value()});
 }
 
 }  // namespace

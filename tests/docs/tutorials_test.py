@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-PAGES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tutorials"
+PAGES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "start"
 LIMIT = 600  # seconds, on a busy machine
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 NUMBER = re.compile(r"\b[\da-f.,]*\d[\da-f]*")
@@ -81,6 +81,17 @@ class ATutorialWorksAsItIsWritten(unittest.TestCase):
 
     def test_of_a_link(self):
         self.assertIn("curves.svg", self.follow("link-design.md"))
+
+    def test_pages_are_installed_where_help_names_them(self):
+        wireproof = shutil.which("wireproof", path=self.environment["PATH"])
+        prefix = pathlib.Path(wireproof).parents[1]
+        named = set()
+        for subcommand in ("inspect", "ladder", "launch", "search", "stat", "sweep", "verbs"):
+            said = subprocess.run([wireproof, subcommand, "--help"], capture_output=True, text=True, check=True).stdout
+            pages = set(re.findall(r"share/doc/wireproof/[\w/-]+\.md", said))
+            self.assertNotEqual(pages, set(), subcommand)
+            named |= pages
+        self.assertEqual([page for page in sorted(named) if not (prefix / page).exists()], [])
 
     def test_there_is_no_other(self):
         self.assertEqual(sorted(page.name for page in PAGES.glob("*")), ["link-design.md", "rdma-tests.md", "service.md"])

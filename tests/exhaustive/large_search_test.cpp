@@ -1,5 +1,6 @@
 // Searches of the links with windows of 3 and 4: millions of states. The searches of SP AM are
-// smaller (am_search_test.cpp). docs/search.md lists larger ones, which only the command does.
+// smaller (am_search_test.cpp). docs/guide/links/search.md lists larger ones, which only the
+// command does.
 #include "tests/exhaustive/search_report.hpp"
 
 #include "wireproof/lab/engines/cxl.hpp"

@@ -1,5 +1,5 @@
 // Runs a search, prints its figures and records them as properties of the test. Figures that
-// docs/search.md shows are compared with that page.
+// docs/guide/links/search.md shows are compared with that page.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -46,7 +46,8 @@ inline constexpr std::array<std::pair<const char*, const char*>, 5> documented_c
 
 inline void expect_documented(const std::string& what, std::size_t states) {
     const auto expect = [states](const std::string& pattern) {
-        docs::Document("search.md").expect_figures(pattern, {static_cast<double>(states)});
+        docs::Document("guide/links/search.md")
+            .expect_figures(pattern, {static_cast<double>(states)});
     };
     for (const auto& [name, row] : documented_searches) {
         if (what != name) continue;

@@ -6,6 +6,7 @@ variable WIREPROOF_DEBS may name a folder in which tools/debs.sh has built the p
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -148,6 +149,10 @@ class PackagesInASystemOfTheirOwn(unittest.TestCase):
     def test_the_documentation_has_a_front_page(self):
         page = self.root / "usr/share/doc/wireproof-doc/html/index.html"
         self.assertIn("Wireproof", page.read_text(encoding="utf-8"))
+
+    def test_help_names_a_page_that_is_there(self):
+        (page,) = set(re.findall(r"share/doc/wireproof/\S+\.md", self.sh("wireproof stat --help", user="nobody")))
+        self.assertIn("stat", (self.root / "usr" / page).read_text(encoding="utf-8"))
 
     def test_an_unmodified_program_finds_the_device(self):
         self.sh("apt-get install -y -qq --no-install-recommends ibverbs-utils")

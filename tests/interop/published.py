@@ -1,8 +1,8 @@
-"""Reads the counters of the device of a running program, with the reader that docs/counters.md shows."""
+"""Reads the counters of the device of a running program, with the reader that docs/reference/counters.md shows."""
 import pathlib
 import re
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "counters.md"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "counters.md"
 READER = re.search(r"```python\n(.*?)\nfor details", PAGE.read_text(encoding="utf-8"), re.S)[1]
 of_reader = {}
 exec(compile(READER, str(PAGE), "exec"), of_reader)

@@ -15,7 +15,7 @@ from wireshark_kit import LINKTYPE_USER0, PLUGIN, ROOT, Case, am_ladders, am_pac
 
 
 class Fields(Case):
-    """The table of filters in docs/wireshark.md, and the folders of plugins."""
+    """The table of filters in docs/guide/messages/wireshark.md, and the folders of plugins."""
 
     def filters(self):
         """The filters with the plugin in the user's folder."""
@@ -24,7 +24,7 @@ class Fields(Case):
         return {row[2] for row in rows if len(row) > 2 and row[2].startswith("wireproof.")}
 
     def test_each_is_in_the_table_and_each_of_the_table_exists(self):
-        text = (ROOT / "docs" / "wireshark.md").read_text()
+        text = (ROOT / "docs" / "guide" / "messages" / "wireshark.md").read_text()
         rows = [line for line in text.splitlines() if line.startswith("| `wireproof.")]
         listed = [name for row in rows for name in re.findall(r"`(wireproof\.[a-z_.]+)`", row.split(" | ")[0])]
         self.assertEqual(len(listed), len(set(listed)), "a filter is listed twice")

@@ -5,7 +5,7 @@ import nbformat
 import pytest
 from kit import PATIENCE, SOURCE
 
-NOTEBOOK = SOURCE / "docs" / "python.ipynb"
+NOTEBOOK = SOURCE / "docs" / "guide" / "links" / "python.ipynb"
 
 
 @pytest.fixture(scope="module")

@@ -30,9 +30,9 @@ constexpr auto inspect_schema = "wireproof.inspect/1";
 
 constexpr auto inspect_footer =
     R"(Reads a capture (pcap or pcapng, plain or compressed by gzip), decodes every
-RoCEv2 packet in it, checks its ICRC, and tells what happened to the
-connections. FILE may be a pipe, or - for standard input. docs/inspect.md tells
-how to read the answer.
+RoCEv2 packet in it, checks its ICRC, and says what happened to the
+connections. FILE may be a pipe, or - for standard input.
+share/doc/wireproof/guide/rdma/inspect.md says how to read the answer.
 
 Examples:
   wireproof inspect capture.pcap

@@ -20,8 +20,8 @@ using Json = nlohmann::ordered_json;
 constexpr auto ladder_schema = "wireproof.ladder/1";
 
 constexpr auto ladder_examples =
-    R"(NAME is that of a built-in scenario (--list), else a file that docs/ladders.md
-tells how to write.
+    R"(NAME is that of a built-in scenario (--list), or else a file;
+share/doc/wireproof/guide/links/ladders.md says how to write one.
 
 Examples:
   wireproof ladder --list

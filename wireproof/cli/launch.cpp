@@ -21,7 +21,8 @@ constexpr auto how_to_launch =
 must not need a password. HOST:4 has four ranks, HOST alone has one, and ranks
 are placed in this order. Each rank finds in its environment WIREPROOF_RANK,
 WIREPROOF_SIZE, WIREPROOF_JOB, WIREPROOF_HOST, WIREPROOF_RENDEZVOUS and
-WIREPROOF_TOKEN (docs/jobs.md). Standard input is empty.
+WIREPROOF_TOKEN (share/doc/wireproof/guide/messages/jobs.md). Standard input is
+empty.
 
 SIGINT, SIGTERM and SIGHUP are passed on to the ranks; a second one kills them.
 SIGUSR1, SIGUSR2 and Ctrl-Z are passed on, too. If the launcher dies, the ranks

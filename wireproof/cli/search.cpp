@@ -38,7 +38,8 @@ constexpr auto search_schema = "wireproof.search/1";
 constexpr auto search_footer =
     R"(Looks at every state that two engines as shipped and the frames between them can
 get into: is a message ever lost, repeated or out of order, and can every state
-still finish once faults stop? docs/search.md tells how to read the answer.
+still finish once faults stop? share/doc/wireproof/guide/links/search.md says
+how to read the answer.
 
 Examples:
   wireproof search pcie

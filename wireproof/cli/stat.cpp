@@ -22,7 +22,8 @@ namespace {
 constexpr auto stat_examples =
     R"(Without PID: all programs that you may look into and that have opened an
 Endpoint of am.hpp, a Device of ib.hpp, or the device of wireproof's libibverbs.
-A stopped program is shown as well. docs/counters.md explains the values.
+A stopped program is listed as well. share/doc/wireproof/reference/counters.md
+explains the values.
 
 --every prints them again, until interrupted, with the growth of each counter in
 a second. With --json it prints one object in each line.

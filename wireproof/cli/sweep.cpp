@@ -111,7 +111,21 @@ struct SweepVerb {
         settings.protocol = lab::retry_protocol(protocol).value();
         plan.jump = !no_jump;
         if (!of_a_point_alone()) return;
-        if (const auto link = lab::resolve(settings); !link) refuse_usage(link.error().message);
+        if (const auto link = lab::resolve(settings); !link) {
+            refuse_usage(options_of_the_point() + ": " + link.error().message);
+        }
+    }
+
+    /// As the user may have typed them: what is wrong may be how they go together.
+    std::string options_of_the_point() const {
+        std::string text;
+        for (const CLI::Option* option : of_a_point) {
+            if (option->count() == 0) continue;
+            text += (text.empty() ? "" : " ") + option->get_name();
+            if (option->get_expected_min() == 0) continue;  // a flag
+            text += " " + CLI::detail::join(option->results(), ",");
+        }
+        return text;
     }
 
     int run() {
@@ -320,7 +334,8 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
 /// Options that choose the points and the way in which each is simulated.
 void add_points(CLI::App& verb, SweepVerb& sweep) {
     CLI::Option* const file =
-        verb.add_option("FILE", sweep.file, "a grid of points in TOML (docs/link-retry.md)")
+        verb.add_option("FILE", sweep.file,
+                        "a grid of points in TOML (share/doc/wireproof/guide/links/sweeps.md)")
             ->type_name("FILE");
     const std::size_t before = verb.get_options().size();
     add_settings(verb, sweep);
@@ -440,7 +455,7 @@ void add_output(CLI::App& verb, SweepVerb& sweep) {
 
 void add_sweep(CLI::App& app, Run& run) {
     const auto sweep = std::make_shared<SweepVerb>();
-    CLI::App* verb = app.add_subcommand("sweep", "what retry costs a link, down to 1e-15 a bit");
+    CLI::App* verb = app.add_subcommand("sweep", "what retry costs a link, down to 1e-17 a bit");
     add_points(*verb, *sweep);
     add_effort(*verb, *sweep);
     add_advice(*verb, *sweep);

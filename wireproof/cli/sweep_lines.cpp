@@ -126,7 +126,8 @@ void SweepLineOptions::add(CLI::App& verb, lab::RetrySettings& settings) {
     whole("--lanes", settings.lanes, "flits: over 1, 2, 4, 8, 16 or 32 lanes", 32);
     probability("--lane-correlation", settings.lane_correlation,
                 "flits: an error hits another lane, too");
-    verb.add_option("--loss-trace", trace_, "frames recorded as ok or bad (docs/link-retry.md)")
+    verb.add_option("--loss-trace", trace_,
+                    "frames recorded as ok or bad (share/doc/wireproof/guide/links/link-retry.md)")
         ->type_name("FILE");
 }
 

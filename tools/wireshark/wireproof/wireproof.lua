@@ -1,5 +1,5 @@
 -- Wireshark and tshark show the packets of Wireproof with this plugin: SP Active Messages over UDP,
--- and in captures of `wireproof ladder`. docs/wireshark.md says how to install it.
+-- and in captures of `wireproof ladder`. docs/guide/messages/wireshark.md says how to install it.
 --
 -- Wireshark loads each file of a plugin folder. The other files only return a function or a table,
 -- so nothing happens when it loads them; this file puts them together.

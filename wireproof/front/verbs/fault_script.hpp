@@ -1,4 +1,4 @@
-// A script of faults, as read from options or from a file of TOML (docs/verbs-faults.md).
+// A script of faults, as read from options or from a file of TOML (docs/guide/rdma/faults.md).
 #pragma once
 
 #include <cstdint>

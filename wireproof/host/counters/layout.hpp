@@ -1,5 +1,5 @@
-// The bytes of the file in which a process publishes its counters. docs/counters.md has them as a
-// table. All numbers have the byte order of the host.
+// The bytes of the file in which a process publishes its counters. docs/reference/counters.md has
+// them as a table. All numbers have the byte order of the host.
 //
 // The file is a header, a table of places, and sections. A section has the counters of one Endpoint
 // or one device: a header, the names of its counters, the values that are for the whole of it, and

@@ -1,6 +1,6 @@
 // What the laboratory and the command must know of a link engine. An adapter is a struct with only
 // static members, one for each engine. link_engines.hpp has the list of all adapters.
-// CONTRIBUTING.md ("Add a link engine") explains each member with an example.
+// docs/developers/add-a-link-protocol.md says where an engine is entered; hippi.cpp is a model.
 #pragma once
 
 #include <concepts>

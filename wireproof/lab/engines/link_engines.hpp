@@ -1,5 +1,5 @@
 // The list of all link engines. Ladders, searches, sweeps and carry work with each engine in it. To
-// add an engine, add its adapter here (CONTRIBUTING.md, "Add a link engine").
+// add an engine, add its adapter here (docs/developers/add-a-link-protocol.md).
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Reads scenarios from text: small TOML files. docs/ladders.md explains every key. The caller reads
-// the file.
+// Reads scenarios from text: small TOML files. docs/guide/links/ladders.md explains every key. The
+// caller reads the file.
 #pragma once
 
 #include <string_view>

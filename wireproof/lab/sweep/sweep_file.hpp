@@ -1,5 +1,5 @@
 // Reads sweeps from text: small TOML files with lists whose combinations are the points.
-// docs/link-retry.md explains every key.
+// docs/guide/links/sweeps.md explains every key.
 #pragma once
 
 #include <string>
