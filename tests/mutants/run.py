@@ -1,253 +1,344 @@
 #!/usr/bin/env python3
-"""Builds each deliberate defect of wireproof/*/mutants.json and checks that the test that it names fails.
+"""Puts deliberate defects into a copy of the sources, one at a time, and checks that a unit test fails.
 
-  run.py SOURCE_DIR WORK_DIR [NAME | MODULE …]
-  run.py --texts SOURCE_DIR
+  run.py [NAME | MODULE …]          the defects of listed.json: the test that each names must fail
+  run.py --changed [BASE [PATH …]]  defects of the lines that changed since BASE, a revision of git
+  run.py --all-lines [PATH …]       defects of all lines of the engines, or of the files and folders
+  run.py --texts                    builds nothing: checks that what listed.json and equivalents.json name is there
 
-With --texts nothing is built. The program only checks that each mutant can be made: its text is once in its file, its
-test belongs to the module whose tests run for it, and no two mutants have the same name.
+Without BASE, the lines are those since the branch left main, or on main those of the last commit and after it. The
+operators (operators.py) delete a statement, negate a condition, add or subtract one, take another relation, return
+early, swap neighbouring arguments, and drop a `!`. For each defect the unit tests of its module run, and
+tests/fingerprints_test.py, which reads the sources. A defect that hangs is killed. One that does not compile is counted
+apart. If one survives, the program names it and fails: write a test, or list the defect in equivalents.json with the
+reason why no test can notice it.
 
-The mutants of a module are in a file of its folder. They name their files relative to that folder. A mutant of the
-verbs device may name a file of tests/interop in `tested_in`. The programs of that file then run on the device.
-
-The sources are copied to WORK_DIR; the tree itself is not changed. There each file of tests is a separate program, and
-a defect is built with the program that has its test. A mutant that cannot be made, does not compile or survives is an
-error.
+  --draw K    only K lines, drawn by chance, and one defect of each
+  --seed N    draws the same ones again
+  --show      prints the defects and builds nothing
+  --jobs N    so many defects at once, each in a copy of its own
+  --work DIR  the folder of the copies; else build/mutants
 """
+import argparse
+import collections
 import concurrent.futures
 import json
 import os
 import pathlib
+import queue
+import random
 import re
-import shutil
 import subprocess
 import sys
-import time
+import typing
+
+import operators
+import tree
+from tree import HANGS, KILLED, NOT_BUILT, SURVIVES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LINK_ENGINES = re.search(r"set\(WIREPROOF_LINK_ENGINES ([^)]*)\)", (ROOT / "CMakeLists.txt").read_text())[1]
-# Each has the tests that kill its mutants.
-MODULES = ["base", "core", "proto/am", *(f"proto/{engine}" for engine in LINK_ENGINES.split()), "proto/ib",
-           "wire/shm", "wire/udp", "wire/sequenced", "host", "front/am", "front/ib", "front/link",
-           "front/verbs/hooks", "front/verbs", "report",
-           "app/capture", "app/launch", "app/task_pool", "lab", "front/c"]
-FOLDERS = [*MODULES[:-2], "wire/memory", "wire/faulty", "sim", "lab", "front/c"]
-WITH_OTHERS = ["front/verbs/hooks"]  # the folder above adds it
-INTEROP = pathlib.Path(__file__).resolve().parents[1] / "interop"
-SECONDS_MAX = 600  # for a test without a defect
-HANGS_AFTER = 5  # times as long, and a minute; a mutant that hangs counts as killed
-
-CMAKE = """cmake_minimum_required(VERSION 3.25)
-project(mutants LANGUAGES CXX)
-set(CMAKE_CXX_STANDARD 20)
-set(CMAKE_CXX_EXTENSIONS OFF)
-set(WIREPROOF_TESTS ON)
-set(WIREPROOF_INSTALL ON)
-set(WIREPROOF_LAB ON)
-enable_testing()
-find_package(GTest REQUIRED)
-include(cmake/wireproof_module.cmake)
-function(wireproof_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
-  if(NOT TARGET gtest_header)
-    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/gtest_header.cpp CONTENT "")
-    add_library(gtest_header OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/gtest_header.cpp)
-    target_link_libraries(gtest_header PRIVATE wireproof_options GTest::gtest_main)
-    target_precompile_headers(gtest_header PRIVATE <gtest/gtest.h>)
-  endif()
-  foreach(source ${ARG_SOURCES})
-    get_filename_component(stem ${source} NAME_WE)
-    add_executable(${stem}_of_${name} EXCLUDE_FROM_ALL ${source})
-    target_link_libraries(${stem}_of_${name} PRIVATE ${ARG_LIBS} wireproof_options GTest::gtest_main)
-    target_precompile_headers(${stem}_of_${name} REUSE_FROM gtest_header)
-  endforeach()
-endfunction()
-target_compile_options(wireproof_options INTERFACE -Wno-error)
-"""
+HERE = "tests/mutants"
+ENGINES = ["wireproof/core", "wireproof/proto"]
+SOURCE_TEST = "tests/fingerprints_test.py"
+TEST = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.M)
+HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 
 
-def copy_if_changed(source, target):
-    if not target.exists() or source.read_bytes() != target.read_bytes():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+class Mutant(typing.NamedTuple):
+    name: str
+    defect: tree.Defect
+    test: str = ""  # none: all unit tests of the module
+    lines: range = range(0)
+    was: str = ""
+    becomes: str = ""
+
+    def __str__(self):
+        return "\n".join([self.name, *(f"  - {line}" for line in self.was.splitlines()),
+                          *(f"  + {line}" for line in self.becomes.splitlines())])
 
 
-def prepare(root, work):
-    for folder in FOLDERS:
-        for file in (root / "wireproof" / folder).rglob("*"):
-            if file.is_file():
-                copy_if_changed(file, work / file.relative_to(root))
-    for file in (root / "include/wireproof").iterdir():
-        copy_if_changed(file, work / "include/wireproof" / file.name)
-    copy_if_changed(root / "cmake/wireproof_module.cmake", work / "cmake/wireproof_module.cmake")
-    lists = work / "CMakeLists.txt"
-    text = CMAKE + f"set(WIREPROOF_LINK_ENGINES {LINK_ENGINES})\n" + "".join(f"add_subdirectory(wireproof/{folder})\n" for folder in FOLDERS if folder not in WITH_OTHERS)
-    if not lists.exists() or lists.read_text() != text:
-        lists.write_text(text)
-    subprocess.run(
-        ["cmake", "-S", work, "-B", work / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
-         "-DCMAKE_CXX_FLAGS_DEBUG=-O0"],
-        check=True, stdout=subprocess.DEVNULL)
+# The defects of listed.json.
 
-
-def module_of(mutant):
-    """Returns the module whose tests are built and run for the mutant: its own, or the one in `tested_in`."""
-    return mutant.get("tested_in") or mutant["module"]
-
-
-def load(root):
-    """Returns all mutants, each with its module and the path of its file from the root."""
-    found = {path.parent.relative_to(root / "wireproof").as_posix(): json.loads(path.read_text())
-             for path in sorted((root / "wireproof").rglob("mutants.json"))}
-    unknown = sorted(set(found) - set(MODULES))
-    if unknown:
-        sys.exit(f"mutants of {', '.join(unknown)}: its tests are not among MODULES")
-    return [{**mutant, "module": module, "file": f"wireproof/{module}/{mutant['file']}"}
-            for module, mutants in found.items() for mutant in mutants]
-
-
-def is_interop(module):
-    return module.endswith(".py")
-
-
-def file_of_test(root, mutant):
-    """Returns the file of its module that has the test of the mutant; None: there is none."""
-    suite, test = (name.split("/") for name in mutant["killed_by"].split("."))
-    suite = [part for part in suite if not part.isdigit()][-1]  # without prefix and type
-    test = test[0]  # without parameter
-    pattern = re.compile(rf"TEST(_F|_P)?\(\s*{suite},\s*{test}\s*\)")
-    folder = root / "wireproof" / module_of(mutant)
-    for source in folder.rglob("*_test.cpp"):
-        owner = next(parent for parent in source.parents if (parent / "CMakeLists.txt").exists())
-        if owner == folder and pattern.search(source.read_text()):
-            return source
-    return None
-
-
-def program_of(work, mutant):
-    module = module_of(mutant)
-    if is_interop(module):
-        return "wireproof_libibverbs"
-    file = file_of_test(work, mutant)
-    folder = work / "wireproof" / module
-    statistics = re.search(r"\bSTATISTICS\s([^)]*)", (folder / "CMakeLists.txt").read_text())
-    named = statistics[1].split() if statistics else []
-    kind = "statistics_test" if file.relative_to(folder).as_posix() in named else "test"
-    return f"{file.stem}_of_wireproof_{module.replace('/', '_')}_{kind}"
-
-
-def build(work, mutants):
-    programs = sorted({program_of(work, mutant) for mutant in mutants})
-    return subprocess.run(["ninja", "-j1", "-C", work / "build", *programs], capture_output=True, text=True)
-
-
-def run_test(work, mutant, limit=SECONDS_MAX):
-    module, test = module_of(mutant), mutant["killed_by"]
-    if is_interop(module):
-        # The test has its own time limits, and ends its programs.
-        done = subprocess.run([sys.executable, INTEROP / module, work / "build/lib/wireproof", test],
-                              capture_output=True, text=True)
-        return ("pass" if done.returncode == 0 else "fail"), done.stderr
-    program = work / "build/wireproof" / module / program_of(work, mutant)
+def read_list(root, name):
+    file = root / HERE / name
     try:
-        done = subprocess.run([program, f"--gtest_filter={test}", "--gtest_brief=1"], capture_output=True, text=True,
-                              timeout=limit)
-    except subprocess.TimeoutExpired:
-        return "timeout", ""
-    return ("pass" if done.returncode == 0 else "fail"), done.stdout
+        return json.loads(file.read_text())
+    except ValueError as error:
+        sys.exit(f"{file}: {error}")
 
 
-def try_mutant(work, mutant, seconds):
-    file = work / mutant["file"]
-    text = file.read_text()
-    if text.count(mutant["find"]) != 1:
-        return f"its text stands {text.count(mutant['find'])} times in {mutant['file']}"
-    file.write_text(text.replace(mutant["find"], mutant["replace"]))
-    try:
-        built = build(work, [mutant])
-        if built.returncode != 0:
-            return "does not compile: " + (built.stdout.strip().splitlines() or ["?"])[-1]
-        limit = 60 + HANGS_AFTER * seconds[mutant["killed_by"]]
-        outcome, _ = run_test(work, mutant, limit)
-        return "" if outcome in ("fail", "timeout") else f"survives {mutant['killed_by']}"
-    finally:
-        file.write_text(text)
+def listed(root, chosen):
+    found, tests = [], tests_of(root)
+    for one in read_list(root, "listed.json"):
+        if not one["file"].startswith("wireproof/"):
+            continue  # tests/python and tests/interop run those of Python and of the Wireshark plugin
+        module = str(pathlib.PurePath(one["file"]).parent).removeprefix("wireproof/")
+        if chosen and not any(name in (one["name"], module) or module.startswith(name + "/") for name in chosen):
+            continue
+        text = (root / one["file"]).read_text()
+        begin = text.find(one["find"])
+        if begin < 0:
+            sys.exit(f"{one['name']}: its text is not in {one['file']}")
+        if plain(one["killed_by"]) not in tests:
+            sys.exit(f"{one['name']}: there is no test {one['killed_by']}")
+        line = text.count("\n", 0, begin) + 1
+        found.append(Mutant(one["name"], tree.Defect(one["file"], begin, begin + len(one["find"]), one["replace"]),
+                            one["killed_by"], range(line, line + 1)))
+    if not found:
+        sys.exit(f"no defect or module is named {' or '.join(chosen)}")
+    return found
 
 
-def check_tests(work, mutants):
-    """Checks that each name of a test is one test, and that it passes without a defect. Also returns the times."""
-    problems = 0
-    seconds = {}
-    for (module, test), mutant in sorted({(module_of(m), m["killed_by"]): m for m in mutants}.items()):
-        began = time.monotonic()
-        outcome, output = run_test(work, mutant)
-        seconds[test] = time.monotonic() - began
-        one = r"(?m)^Ran 1 test in .*\n\nOK$" if is_interop(module) else r"\[  PASSED  \] 1 test"
-        if outcome != "pass" or len(re.findall(one, output)) != 1:
-            print(f"{test}: not one test that passes without a defect\n{output}")
-            problems += 1
-    return problems, seconds
+def tests_of(root):
+    """Returns the file of each test of GoogleTest."""
+    return {f"{suite}.{name}": file.relative_to(root).as_posix()
+            for file in sorted((root / "wireproof").rglob("*_test.cpp"))
+            for suite, name in TEST.findall(file.read_text())}
 
 
-def try_all(work, mutants, seconds):
-    problems = 0
-    for mutant in mutants:
-        problem = try_mutant(work, mutant, seconds)
-        print(f"{mutant['name']}: {problem or 'killed by ' + mutant['killed_by']}", flush=True)
-        problems += bool(problem)
-    return problems
+def plain(test):
+    """The name as the source has it: without prefix, type and parameter."""
+    suite, name = test.split(".")
+    return f"{[part for part in suite.split('/') if not part.isdigit()][-1]}.{name.split('/')[0]}"
 
 
-def has_test(root, mutant):
-    """True if the programs that run for the mutant have its test."""
-    if is_interop(module_of(mutant)):
-        suite, test = mutant["killed_by"].split(".")
-        text = (root / "tests/interop" / module_of(mutant)).read_text()
-        return re.search(rf"(?ms)^class {suite}\(((?!^class ).)*def {test}\(self\)", text) is not None
-    return file_of_test(root, mutant) is not None
+def has_test(root, tests, one):
+    named = one["killed_by"]
+    if one["file"].startswith("wireproof/"):
+        return plain(named) in tests
+    if one["file"].startswith("python/"):
+        file, name = named.split("::")
+        return re.search(rf"(?m)^(async )?def {name}\(", (root / "tests/python" / file).read_text()) is not None
+    file, suite, name = named.split(".")
+    return re.search(rf"(?ms)^class {suite}\(((?!^class ).)*def {name}\(self\)",
+                     (root / f"tests/interop/{file}.py").read_text()) is not None
+
+
+def one_line(text):
+    return " ".join(text.split())
 
 
 def check_texts(root):
-    mutants = load(root)
+    mutants, equivalents = read_list(root, "listed.json"), read_list(root, "equivalents.json")
+    tests = tests_of(root)
     problems = [f"{m['name']}: its text stands {count} times in {m['file']}" for m in mutants
                 if (count := (root / m["file"]).read_text().count(m["find"])) != 1]
-    problems += [f"{m['name']}: {m['killed_by']} is no test of {module_of(m)}" for m in mutants
-                 if not has_test(root, m)]
+    problems += [f"{m['name']}: there is no test {m['killed_by']}" for m in mutants if not has_test(root, tests, m)]
     names = [m["name"] for m in mutants]
     problems += [f"{name}: the name of more than one" for name in sorted(set(names)) if names.count(name) > 1]
-    print("\n".join([*problems, f"{len(mutants)} mutants, {len(problems)} problems"]))
+    problems += [f"{e['file']} has no line {e['line']}" for e in equivalents
+                 if e["line"] not in one_line((root / e["file"]).read_text()) or not e["why"]]
+    for name, entries in (("listed.json", mutants), ("equivalents.json", equivalents)):
+        text = "[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries) + "\n]\n"
+        if (root / HERE / name).read_text() != text:
+            problems.append(f"{name} does not have one object in each line")
+    print("\n".join([*problems, f"{len(mutants)} defects, {len(problems)} problems"]))
     return 1 if problems or not mutants else 0
 
 
-def main():
-    if sys.argv[1] == "--texts":
-        return check_texts(pathlib.Path(sys.argv[2]))
-    root, work = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
-    mutants = load(root)
-    chosen = set(sys.argv[3:])
-    if chosen:
-        mutants = [m for m in mutants if chosen & {m["name"], m["module"]}]
-        if not mutants:
-            sys.exit(f"no mutant or module is named {' or '.join(sorted(chosen))}")
-    workers = [work / str(i) for i in range(min(os.cpu_count() or 1, len(mutants), 4))]
-    first = workers[0]
-    prepare(root, first)
-    built = build(first, mutants)
-    if built.returncode != 0:
-        print(built.stdout)
+# The defects of lines.
+
+def git(root, *words):
+    done = subprocess.run(["git", "-C", root, *words], capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else None
+
+
+def base_of(root, named):
+    if named:
+        if git(root, "rev-parse", "--verify", "--quiet", f"{named}^{{commit}}") is None:
+            sys.exit(f"{named} is no revision of git")
+        return named
+    for main in ("main", "origin/main"):
+        base = git(root, "merge-base", main, "HEAD")
+        if base is not None:
+            return "HEAD~1" if base == git(root, "rev-parse", "HEAD") else base.strip()
+    sys.exit("there is no branch main: name the revision since which lines changed")
+
+
+def is_mutated(file):
+    path = pathlib.PurePath(file)
+    return path.parts[0] == "wireproof" and path.suffix in (".cpp", ".hpp") and \
+        not path.stem.endswith(("_test", "_test_kit"))
+
+
+def changed_lines(root, base, paths):
+    """Returns the numbers of the changed lines of each file."""
+    found = collections.defaultdict(set)
+    file = None
+    for line in git(root, "diff", "-U0", "--no-ext-diff", "--no-renames", "--no-color", base, "--", *paths).splitlines():
+        if line.startswith("+++ "):
+            file = line.removeprefix("+++ b/")
+        elif hunk := HUNK.match(line):
+            first, count = int(hunk[1]), int(hunk[2] or 1)
+            found[file].update(range(first, first + count))
+    for file in git(root, "ls-files", "--others", "--exclude-standard", "--", *paths).splitlines():
+        found[file].update(range(1, (root / file).read_text().count("\n") + 1))
+    return {file: lines for file, lines in found.items() if is_mutated(file) and lines}
+
+
+def all_lines(root, paths):
+    for path in paths:
+        if not (root / path).exists():
+            sys.exit(f"{path}: there is no such file or folder")
+    return {file: range(1, (root / file).read_text().count("\n") + 1)
+            for file in sorted(git(root, "ls-files", "--", *paths).splitlines()) if is_mutated(file)}
+
+
+def mutants_of(root, lines_of_files):
+    for file, lines in sorted(lines_of_files.items()):
+        text = (root / file).read_text()
+        for found in operators.defects_of(text):
+            first, last = (text.count("\n", 0, at) + 1 for at in (found.begin, max(found.begin, found.end - 1)))
+            if not any(line in lines for line in range(first, last + 1)):
+                continue
+            begin = text.rfind("\n", 0, found.begin) + 1
+            end = text.find("\n", max(found.begin, found.end - 1))
+            defect = tree.Defect(file, found.begin, found.end, found.replacement)
+            becomes = text[begin:found.begin] + found.replacement + text[found.end:end]
+            yield Mutant(f"{file}:{first}: {found.operator}", defect, "", range(first, last + 1), text[begin:end], becomes)
+
+
+def draw(mutants, count, seed):
+    """Draws lines, and one defect of each: else a line with many numbers would be drawn more often than others."""
+    of_line = collections.defaultdict(list)
+    for mutant in mutants:
+        of_line[mutant.defect.file, mutant.lines.start].append(mutant)
+    dice = random.Random(seed)
+    chosen = dice.sample(sorted(of_line), min(count, len(of_line)))
+    return [dice.choice(of_line[line]) for line in sorted(chosen)]
+
+
+def without_equivalents(root, mutants):
+    listed_ones = {(e["file"], e["line"], e["becomes"]) for e in read_list(root, "equivalents.json")}
+    return [m for m in mutants if (m.defect.file, one_line(m.was), one_line(m.becomes)) not in listed_ones]
+
+
+# Both kinds.
+
+class Trial:
+    """The programs that run for each mutant, and their limits."""
+
+    def __init__(self, root, work, jobs):
+        self.root, self.work, self.jobs = root, work, jobs
+        self.first = tree.Tree(root, work / "0")
+        self.limits = {}
+        self.files = tests_of(root)
+
+    def program_of(self, mutant):
+        return self.first.program_for(self.files.get(plain(mutant.test), "") if mutant.test else mutant.defect.file)
+
+    def options(self, mutant):
+        return [f"--gtest_filter={mutant.test}"] if mutant.test else ["--gtest_fail_fast"]
+
+    def check(self, mutants):
+        """Builds and runs the tests without a defect. Returns how many do not pass."""
+        built = self.first.build(sorted({pathlib.PurePath(self.program_of(m)).name for m in mutants}), self.jobs)
+        if built.returncode != 0:
+            sys.exit(f"the tests do not build without a defect\n{built.stdout}")
+        problems = 0
+        for program, test in sorted({(self.program_of(m), m.test) for m in mutants}):
+            options = [f"--gtest_filter={test}"] if test else []
+            (outcome, output), limit = tree.limit_of(lambda: self.first.run(program, tree.Limit(), *options))
+            self.limits[program, test] = limit
+            if outcome != SURVIVES or (test and "[  PASSED  ] 1 test" not in output):
+                print(f"{test or program}: {'not one test that passes' if test else 'fails'} without a defect\n{output}")
+                problems += 1
+        return problems
+
+    def judge(self, copy, mutant):
+        program = self.program_of(mutant)
+
+        def tests(copy):
+            outcome, _ = copy.run(program, self.limits[program, mutant.test], *self.options(mutant))
+            if outcome != SURVIVES or mutant.test or not (copy.source / SOURCE_TEST).exists():
+                return outcome
+            return tree.run([sys.executable, SOURCE_TEST, "."], copy.source, tree.Limit())[0]
+
+        return copy.judge(mutant.defect, [pathlib.PurePath(program).name], tests)
+
+    def run(self, mutants):
+        """Returns the outcome of each mutant, in their order. Those of a file follow each other, so that most units are
+        built once for each."""
+        waiting, outcomes = queue.SimpleQueue(), {}
+        for at in sorted(range(len(mutants)), key=lambda at: mutants[at].defect):
+            waiting.put(at)
+
+        def work_off(number):
+            copy = self.first if number == 0 else tree.Tree(self.root, self.work / str(number))
+            while not waiting.empty():
+                try:
+                    at = waiting.get_nowait()
+                except queue.Empty:
+                    return
+                outcomes[at] = self.judge(copy, mutants[at])
+                if sys.stderr.isatty():
+                    print(f"\r{len(outcomes)} of {len(mutants)}", end="", file=sys.stderr, flush=True)
+
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            for done in [pool.submit(work_off, number) for number in range(min(self.jobs, len(mutants)))]:
+                done.result()
+        if sys.stderr.isatty():
+            print("\r", end="", file=sys.stderr)
+        return [outcomes[at] for at in range(len(mutants))]
+
+
+def try_all(root, work, jobs, mutants):
+    trial = Trial(root, work, jobs)
+    untested = sorted({m.defect.file for m in mutants if trial.program_of(m) is None})
+    for file in untested:
+        count = sum(m.defect.file == file for m in mutants)
+        print(f"not tried: {count} defect{'s' * (count != 1)} of {file}, whose folder has no unit tests")
+    mutants = [m for m in mutants if trial.program_of(m) is not None]
+    if not mutants:
+        return 0
+    if trial.check(mutants):
         return 1
-    problems, seconds = check_tests(first, mutants)
-    for other in workers[1:]:
-        prepare(root, other)
-    # Sorted by file, so that a worker builds most files only once.
-    mutants.sort(key=lambda m: m["file"])
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        shares = [mutants[i :: len(workers)] for i in range(len(workers))]
-        problems += sum(pool.map(try_all, workers, shares, [seconds] * len(workers)))
-    print(f"{len(mutants)} mutants, {problems} problems")
-    return 1 if problems or not mutants else 0
+    outcomes = trial.run(mutants)
+    counts = collections.Counter(outcomes)
+    bad = {SURVIVES} | {NOT_BUILT for m in mutants if m.test}
+    for mutant, outcome in zip(mutants, outcomes):
+        if outcome in bad:
+            print(f"{outcome}: {mutant}" + (f": {mutant.test} passes" if outcome == SURVIVES and mutant.test else ""))
+    print(f"{len(mutants)} defects: {counts[KILLED]} killed, {counts[HANGS]} hang, {counts[NOT_BUILT]} do not compile, "
+          f"{counts[SURVIVES]} survive")
+    return 1 if any(outcome in bad for outcome in outcomes) else 0
+
+
+def main(arguments, root=ROOT):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     usage=argparse.SUPPRESS)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--changed", nargs="?", const="", metavar="BASE", help=argparse.SUPPRESS)
+    for option in ("--all-lines", "--texts"):
+        which.add_argument(option, action="store_true", help=argparse.SUPPRESS)
+    for option, default in (("--draw", None), ("--seed", None), ("--jobs", os.cpu_count() or 1)):
+        parser.add_argument(option, type=int, default=default, help=argparse.SUPPRESS)
+    parser.add_argument("--show", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--work", type=pathlib.Path, default=root / "build/mutants", help=argparse.SUPPRESS)
+    parser.add_argument("names", nargs="*", help=argparse.SUPPRESS)
+    chosen = parser.parse_args(arguments)
+    if chosen.jobs < 1 or (chosen.draw is not None and chosen.draw < 1):
+        parser.error("--jobs and --draw take a number from 1")
+    if chosen.texts:
+        return check_texts(root)
+    if chosen.changed is None and not chosen.all_lines:
+        mutants = listed(root, chosen.names)
+    else:
+        lines = all_lines(root, chosen.names or ENGINES) if chosen.all_lines else \
+            changed_lines(root, base_of(root, chosen.changed), chosen.names or ["wireproof"])
+        mutants = list(mutants_of(root, lines))
+        count = len(mutants)
+        mutants = without_equivalents(root, mutants)
+        print(f"{count} defects of {sum(map(len, lines.values()))} lines, {count - len(mutants)} of them listed as equivalent")
+    if chosen.draw is not None:
+        seed = random.SystemRandom().randrange(1 << 32) if chosen.seed is None else chosen.seed
+        mutants = draw(mutants, chosen.draw, seed)
+        print(f"{len(mutants)} drawn with --seed {seed}")
+    if chosen.show:
+        print("\n".join(map(str, mutants)))
+        return 0
+    return try_all(root, chosen.work.resolve(), min(chosen.jobs, 4), mutants) if mutants else 0
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("NINJA_STATUS", "")
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

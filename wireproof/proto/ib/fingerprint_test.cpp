@@ -195,6 +195,81 @@ TEST(IbFingerprint, TellsWhoseTurnItIs) {
     EXPECT_EQ(leaves_first(true), "READ Resp Only ffffff");
 }
 
+Fingerprint::Value of_adapter(const Adapter& adapter) {
+    Fingerprint sink;
+    adapter.fingerprint(sink);
+    return sink.value();
+}
+
+const Completion read_done{.id = 1, .kind = CompletionKind::read};
+const Completion message{.id = 2, .kind = CompletionKind::receive};
+
+// RC-38: a program may poll the message only after the Read, or at once.
+TEST(IbFingerprint, TellsWhatCameBeforeAMessageInAnotherQueue) {
+    const auto of = [](bool read_first) {
+        Adapter adapter{PeerWindows::Config{}};
+        const CompletionQueueId sends = adapter.add_completion_queue(4);
+        const CompletionQueueId receives = adapter.add_completion_queue(4);
+        if (read_first) adapter.complete(sends, read_done);
+        adapter.complete(receives, message);
+        if (!read_first) adapter.complete(sends, read_done);
+        const Fingerprint::Value value = of_adapter(adapter);
+        EXPECT_EQ(adapter.next_completion(receives).has_value(), !read_first);
+        return value;
+    };
+    EXPECT_EQ(of(true), of(true));
+    EXPECT_NE(of(true), of(false));
+}
+
+TEST(IbFingerprint, HasNothingOfAQueueThatWasRemoved) {
+    const auto of = [](int waiting) {
+        Adapter adapter{PeerWindows::Config{}};
+        const CompletionQueueId sends = adapter.add_completion_queue(4);
+        const CompletionQueueId receives = adapter.add_completion_queue(4);
+        for (int i = 0; i < waiting; ++i) adapter.complete(sends, read_done);
+        adapter.complete(receives, message);
+        adapter.remove(sends);
+        return of_adapter(adapter);
+    };
+    EXPECT_EQ(of(0), of(3));
+}
+
+// RC-40
+TEST(IbFingerprint, TellsWhichMessagesWaitForWhatAndHowLong) {
+    const auto of = [](std::uint64_t id, bool solicited, std::uint32_t until, Duration wait) {
+        MessageHold hold;
+        hold.begin(Psn(until), Instant() + wait);
+        EXPECT_TRUE(hold.take({.id = id}, solicited));
+        hold.end();
+        Fingerprint sink;
+        hold.fingerprint(Instant(), sink);
+        return sink.value();
+    };
+    const Duration wait = Duration::milliseconds(1);
+    EXPECT_EQ(of(1, false, 5, wait), of(1, false, 5, wait));
+    EXPECT_NE(of(1, false, 5, wait), of(2, false, 5, wait));
+    EXPECT_NE(of(1, false, 5, wait), of(1, true, 5, wait));
+    EXPECT_NE(of(1, false, 5, wait), of(1, false, 6, wait));
+    EXPECT_NE(of(1, false, 5, wait), of(1, false, 5, wait * 2));
+}
+
+// RC-38
+TEST(IbFingerprint, TellsWhichQueuePairsWaitForAnAnswerToLeave) {
+    const auto of = [](std::uint32_t queue_pair, bool woken) {
+        OwedAnswers owed;
+        const OwedAnswers::Number answer = owed.owe({}, 1, false);
+        owed.wait(queue_pair);
+        if (woken) owed.settle(answer);
+        Fingerprint sink;
+        owed.fingerprint(sink);
+        return sink.value();
+    };
+    for (const bool woken : {false, true}) {
+        EXPECT_EQ(of(2, woken), of(2, woken));
+        EXPECT_NE(of(2, woken), of(3, woken));
+    }
+}
+
 /// The fingerprint of the end that asks.
 TEST(IbFingerprint, TellsWhatIsAskedFor) {
     const auto of = [](const WorkTerms& terms, std::vector<Piece> pieces) {

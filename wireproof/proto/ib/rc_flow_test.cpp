@@ -119,6 +119,17 @@ TEST(RcFlow, AsksAgainAfterSilenceMoreAndMoreSeldom) {
     EXPECT_EQ(flow.next_deadline(), never);
 }
 
+// RC-34: without congestion control, too.
+TEST(RcFlow, AsksNobodyAgainIfNothingIsUnderWay) {
+    RcFlow flow(Congestion::off, 256, true);
+    flow.left(at(0), {.asks = true});
+    flow.left(at(0), {.in_flight = 1, .asks = true});
+    answer_to(flow, at(10), 1, 1);
+    EXPECT_EQ(flow.next_deadline(), at(10) + RcFlow::silence_uncontrolled);
+    answer_to(flow, at(20), 1, 0);
+    EXPECT_EQ(flow.next_deadline(), never);
+}
+
 // 8 ms round trip: while the window doubles, four windows leave in it, 11 packets at once.
 TEST(RcFlow, ThePacerHoldsPacketsBackUntilItsIntervalEnds) {
     RcFlow flow(Congestion::by_path, 256);

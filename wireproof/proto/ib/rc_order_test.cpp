@@ -260,6 +260,18 @@ TEST_F(RcOrderOfAcks, TheMessageWaitsNoLongerThanForTheAckOfTheWrite) {
     EXPECT_EQ(b_says(), (Names{"ACK", "READ Resp Only", "SEND Only"}));
 }
 
+// RC-38: only the ACK on which a program may rely leaves early.
+TEST_F(RcOrderOfAcks, AfterAnAckThatLeftEarlyTheNextOneWaits) {
+    pair.post(Request::write, 8);
+    pair.give(pair.a_leaving());
+    b_sends();
+    EXPECT_EQ(b_says(), (Names{"ACK", "SEND Only"}));
+    pair.give(pair.a_leaving());
+    pair.send(8);
+    pair.give(pair.a_leaving());
+    EXPECT_EQ(b_says(), Names{});
+}
+
 // RC-37, RC-38: nothing relies on the completion of a Send, and nobody sees a Write in a
 // completion.
 TEST_F(RcOrderOfAcks, OtherAcksWaitAsBefore) {
@@ -322,6 +334,35 @@ TEST_F(RcOrderOfAcks, OnAPathThatLosesPacketsAMessageWaitsForEachReadThatIsOutst
     pair.pass(message_hold - Duration::nanoseconds(1));
     EXPECT_EQ(pair.a.received().size(), 0U);
     pair.pass(Duration::nanoseconds(1));
+    EXPECT_EQ(pair.a.received().size(), 1U);
+}
+
+// RC-40
+TEST_F(RcOrderOfAcks, APathCountsAsGoodAfter1024Answers) {
+    message_overtakes_a_lost_answer();
+    pair.give(pair.a_leaving());
+    b_says();
+    const auto read = [this] {
+        pair.read(8);
+        pair.give(pair.a_leaving());
+        return pair.b.leaving(pair.now);
+    };
+    for (int answers = 1; answers < 1023; ++answers) {
+        give_a(read());
+        ASSERT_GT(pair.a.sent().size(), 0U);
+    }
+    pair.a.received();
+    // A message overtakes the last of these answers, which is only late.
+    const auto late = read();
+    b_sends();
+    b_says();
+    EXPECT_EQ(pair.a.received().size(), 0U);
+    give_a(late);
+    EXPECT_EQ(pair.a.sent().size(), 1U);
+    EXPECT_EQ(pair.a.received().size(), 1U);
+    read();
+    b_sends();
+    b_says();
     EXPECT_EQ(pair.a.received().size(), 1U);
 }
 

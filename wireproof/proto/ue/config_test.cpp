@@ -48,6 +48,9 @@ TEST(UeConfig, SettingsThatCannotWorkAreRefused) {
     largest.outstanding_seq_max = Config::numbers / 2;
     largest.outstanding_data_max = 1520;
     EXPECT_TRUE(largest.check());
+    Config smallest;
+    smallest.outstanding_seq_max = 1;
+    EXPECT_TRUE(smallest.check());
 }
 
 TEST(UeConfig, AttributesHaveTheRangesOfDevices) {
