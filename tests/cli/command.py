@@ -71,7 +71,7 @@ class Case(unittest.TestCase):
     def environment():
         """That of the test, without the configuration of the user who runs it. A peer that waits for a processor is
         silent, too: where a test says nothing else, it is not given up."""
-        patient = {f"WIREPROOF_{verb}_PEER_TIMEOUT": str(PATIENCE) for verb in map(str.upper, CARRYING)}
+        patient = {f"WIREPROOF_{subcommand}_PEER_TIMEOUT": str(PATIENCE) for subcommand in map(str.upper, CARRYING)}
         return {**os.environ, "XDG_CONFIG_HOME": "/nonexistent", **patient}
 
     def start(self, *arguments, **streams):
@@ -115,8 +115,8 @@ class Case(unittest.TestCase):
         slurm = {"SLURM_ARRAY_TASK_" + name: str(value) for name, value in array.items()}
         return self.run_command("sweep", *arguments, env={**self.environment(), **slurm})
 
-    def run_json(self, verb, *arguments):
-        ended = self.run_command(verb, "--json", *arguments)
+    def run_json(self, subcommand, *arguments):
+        ended = self.run_command(subcommand, "--json", *arguments)
         return ended, one_object(ended)
 
     def expect_failure(self, ended, code, *words):

@@ -21,7 +21,7 @@ class Configured(Case):
         return name
 
     def with_variables(self, *arguments, **variables):
-        """Runs the command with these variables of the verb: SWEEP_SEED="7"; with None, without that variable."""
+        """Runs the command with these variables of the subcommand: SWEEP_SEED="7"; with None, without that variable."""
         environment = {**self.environment(),
                        **{"WIREPROOF_" + name: value for name, value in variables.items()}}
         environment = {name: value for name, value in environment.items() if value is not None}
@@ -133,9 +133,9 @@ class TheUsersFileIsRead(Configured):
 
 
 class AMistakeIsToldWithItsPlace(Configured):
-    def refuses(self, text, *words, verb="carry", more=()):
+    def refuses(self, text, *words, subcommand="carry", more=()):
         with self.subTest(text):
-            ended = self.run_command(verb, "--config", self.toml(text), *more)
+            ended = self.run_command(subcommand, "--config", self.toml(text), *more)
             self.expect_failure(ended, 2, *words)
             self.assertEqual(ended.out, "")
 
@@ -146,9 +146,9 @@ class AMistakeIsToldWithItsPlace(Configured):
         self.refuses("[carry]\nwire = \"tin\"\n", 'options.toml:2:8: "wire": tin', "udp")
         self.refuses("[carry]\n\nmtuu = 9\n", 'options.toml:3:1: unknown key "mtuu" in [carry]',
                      "did you mean mtu?")
-        self.refuses("[cary]\nmtu = 9000\n", 'options.toml:1:2: "cary" is no verb',
+        self.refuses("[cary]\nmtu = 9000\n", 'options.toml:1:2: "cary" is no subcommand',
                      "did you mean carry?")
-        self.refuses("mtu = 9000\n", 'options.toml:1:1: "mtu" is no verb')
+        self.refuses("mtu = 9000\n", 'options.toml:1:1: "mtu" is no subcommand')
         self.refuses("carry = 5\n", 'options.toml:1:9: "carry" must be a table')
         self.refuses("[carry]\njson = 1\n", 'options.toml:2:8: "json" must be true or false')
         self.refuses("[carry]\nout = true\n", 'options.toml:2:7: "out" must be a text or a number')
@@ -156,15 +156,15 @@ class AMistakeIsToldWithItsPlace(Configured):
         self.refuses("[carry]\nmtu = \n", "options.toml:2:")
         self.refuses("[[[", "options.toml:1:")
         self.refuses("[carry]\nmtu = 9000\nmtu = 9000\n", "options.toml:3:7: ")
-        # Of two mistakes, the first in the file; and a mistake of another verb is one, too.
+        # Of two mistakes, the first in the file; and a mistake of another subcommand is one, too.
         self.refuses("[sweep]\nbre = 1\n[carry]\nmtuu = 1\n", "options.toml:2:1: ", "ber")
 
     def test_an_operand_and_the_options_of_configuration_are_no_keys(self):
         for key in ("FILE", "help", "config", "print-config", "no-damage"):
-            verb = "search" if key == "no-damage" else "carry"
-            self.refuses(f"[{verb}]\n{key} = true\n", f'unknown key "{key}"', verb=verb)
-        self.refuses("[verbs]\nseed = 1\n", '"verbs" is no verb that takes options from this file')
-        self.refuses("[help]\n", '"help" is no verb')
+            subcommand = "search" if key == "no-damage" else "carry"
+            self.refuses(f"[{subcommand}]\n{key} = true\n", f'unknown key "{key}"', subcommand=subcommand)
+        self.refuses("[verbs]\nseed = 1\n", '"verbs" is no subcommand that takes options from this file')
+        self.refuses("[help]\n", '"help" is no subcommand')
 
     def test_a_file_that_is_no_file(self):
         os.mkdir(self.path("folder"))
@@ -265,13 +265,13 @@ class TheConfigurationIsPrinted(Configured):
             "perf": ["--size", "8", "--op", "store", "--congestion", "on"],
             "soak": ["--seconds", "1"], "ladder": ["--svg", "ü.svg"], "inspect": ["--events"],
             "sp2": ["--nodes", "4"], "send": ["--to", "[::1]:7000"], "recv": ["--listen", "::1:7"]}
-        for verb, options in typed.items():
-            with self.subTest(verb):
-                if verb == "recv":
+        for subcommand, options in typed.items():
+            with self.subTest(subcommand):
+                if subcommand == "recv":
                     options = ["--listen", "[::1]:7"]
-                first = self.run_command(verb, *options, "--print-config")
+                first = self.run_command(subcommand, *options, "--print-config")
                 self.assertEqual((first.code, first.err), (0, ""))
-                again = self.run_command(verb, "--config", self.toml(first.out), "--print-config")
+                again = self.run_command(subcommand, "--config", self.toml(first.out), "--print-config")
                 self.assertEqual((again.code, again.err), (0, ""))
                 values = [[line.split("  # ")[0] for line in out.splitlines()
                            if not line.startswith("# ") or "default" in line]
@@ -279,7 +279,7 @@ class TheConfigurationIsPrinted(Configured):
                 self.assertEqual(self.same_numbers(values[0]), self.same_numbers(values[1]))
                 self.assertIn("file options.toml:", again.out)
                 if sys.version_info >= (3, 11):
-                    self.assertEqual(list(tomllib.loads(first.out)), [verb])
+                    self.assertEqual(list(tomllib.loads(first.out)), [subcommand])
 
     @staticmethod
     def same_numbers(lines):
@@ -295,11 +295,11 @@ class TheConfigurationIsPrinted(Configured):
         self.assertEqual((ended.code, ended.err), (0, ""))
         self.assertRegex(ended.out, r"(?m)^ranks = 2\b")
 
-    def test_without_what_the_verb_requires(self):
-        for verb in ("carry", "send", "recv", "inspect", "launch"):
-            ended = self.run_command(verb, "--print-config")
+    def test_without_what_the_subcommand_requires(self):
+        for subcommand in ("carry", "send", "recv", "inspect", "launch"):
+            ended = self.run_command(subcommand, "--print-config")
             self.assertEqual((ended.code, ended.err), (0, ""))
-            self.assertIn(f"\n[{verb}]\n", ended.out)
+            self.assertIn(f"\n[{subcommand}]\n", ended.out)
 
     def test_but_not_if_the_command_line_is_wrong(self):
         for words in (("--mtu", "5"), ("--no-such",), ("--loss",), ("--wire", "tin")):

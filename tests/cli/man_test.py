@@ -13,13 +13,13 @@ WITH_PROGRAM = ("verbs", "launch")  # these end with the code of their program
 
 
 class ManualCase(Case):
-    def verbs(self):
-        """The verbs that --help names."""
+    def subcommands(self):
+        """The subcommands that --help names."""
         out = self.run_command("--help").out
         return re.findall(r"^  (\w+) {2,}", out.split("Verbs:")[1], re.M)
 
-    def help_of(self, verb):
-        ended = self.run_command(verb, "--help")
+    def help_of(self, subcommand):
+        ended = self.run_command(subcommand, "--help")
         self.assertEqual((ended.code, ended.err), (0, ""))
         return ended.out
 
@@ -32,9 +32,9 @@ class ManualCase(Case):
         return re.sub(".\b", "", done.stdout)
 
 
-class EachVerbHasAManualPage(ManualCase):
+class EachSubcommandHasAManualPage(ManualCase):
     def test_and_the_command_has_one(self):
-        wanted = ["wireproof.1", *(f"wireproof-{verb}.1" for verb in self.verbs())]
+        wanted = ["wireproof.1", *(f"wireproof-{subcommand}.1" for subcommand in self.subcommands())]
         self.assertEqual(sorted(os.listdir(PAGES)), sorted(wanted))
 
     def test_mandoc_has_nothing_to_say_about_any(self):
@@ -59,13 +59,13 @@ class EachVerbHasAManualPage(ManualCase):
                     self.assertLessEqual(len(line), 80, line)
 
     def test_a_page_names_each_option_of_the_help(self):
-        for verb in self.verbs():
-            with self.subTest(verb):
-                options = self.help_of(verb).split("Options:")[1].split("\n\n")[0]
+        for subcommand in self.subcommands():
+            with self.subTest(subcommand):
+                options = self.help_of(subcommand).split("Options:")[1].split("\n\n")[0]
                 names = re.findall(r"(?<![\w-])--?[a-z][a-z-]*(?=[ ,\n])",
                                    "\n".join(re.findall(r"^  (-\S+)", options + "\n", re.M)) + "\n")
                 self.assertIn("--help", names)
-                page = self.page(f"wireproof-{verb}.1")
+                page = self.page(f"wireproof-{subcommand}.1")
                 for name in names:
                     self.assertRegex(page, rf"(?m)^ +(.*, )?{name}\b")
 
@@ -80,15 +80,15 @@ class EachVerbHasAManualPage(ManualCase):
         self.assertIn("--fec on|off flits: use the error-correcting code. One of on or off.", page)
 
     def test_a_page_has_the_examples_of_the_help(self):
-        for verb in self.verbs():
-            with self.subTest(verb):
-                examples = self.help_of(verb).split("Examples:\n")[1].split("\n\n")[0]
-                page = self.page(f"wireproof-{verb}.1")
+        for subcommand in self.subcommands():
+            with self.subTest(subcommand):
+                examples = self.help_of(subcommand).split("Examples:\n")[1].split("\n\n")[0]
+                page = self.page(f"wireproof-{subcommand}.1")
                 for line in examples.splitlines():
                     self.assertIn(line.strip().split("   ")[0], page)
 
 
-class AnExitCodeMeansTheSameForEachVerb(ManualCase):
+class AnExitCodeMeansTheSameForEachSubcommand(ManualCase):
     def codes_of(self, text):
         """The codes that a help or a page states."""
         text = re.sub(r"\s+", " ", text)
@@ -97,29 +97,29 @@ class AnExitCodeMeansTheSameForEachVerb(ManualCase):
         return re.findall(r"(?:^|; )(\d+|else): ", found[1])
 
     def test_and_each_help_states_its_codes(self):
-        for verb in self.verbs():
-            with self.subTest(verb):
-                codes = self.codes_of(self.help_of(verb))
-                if verb == "verbs":
+        for subcommand in self.subcommands():
+            with self.subTest(subcommand):
+                codes = self.codes_of(self.help_of(subcommand))
+                if subcommand == "verbs":
                     self.assertEqual(codes, ["2", "125", "126", "127", "else"])
-                elif verb == "launch":
+                elif subcommand == "launch":
                     self.assertEqual(codes, ["0", "1", "2", "126", "127", "else"])
                 else:
                     self.assertEqual(codes, ["0", "1", "2"])
-                self.assertRegex(re.sub(r"\s+", " ", self.help_of(verb)),
+                self.assertRegex(re.sub(r"\s+", " ", self.help_of(subcommand)),
                                  r"2: the command line is wrong")
 
     def test_and_each_page_has_those_of_its_help(self):
-        for verb in self.verbs():
-            with self.subTest(verb):
-                status = self.page(f"wireproof-{verb}.1").split("EXIT STATUS")[1].split("EXAMPLES")[0]
+        for subcommand in self.subcommands():
+            with self.subTest(subcommand):
+                status = self.page(f"wireproof-{subcommand}.1").split("EXIT STATUS")[1].split("EXAMPLES")[0]
                 self.assertEqual(re.findall(r"^ {5}(\d+|else)\b", status, re.M),
-                                 self.codes_of(self.help_of(verb)))
+                                 self.codes_of(self.help_of(subcommand)))
 
     def test_a_wrong_command_line_is_2_for_each(self):
-        for verb in self.verbs():
-            with self.subTest(verb):
-                self.expect_failure(self.run_command(verb, "--no-such-option"), 2)
+        for subcommand in self.subcommands():
+            with self.subTest(subcommand):
+                self.expect_failure(self.run_command(subcommand, "--no-such-option"), 2)
 
     def test_the_page_of_the_command_has_all(self):
         status = self.page("wireproof.1").split("EXIT STATUS")[1]
@@ -127,13 +127,13 @@ class AnExitCodeMeansTheSameForEachVerb(ManualCase):
             self.assertRegex(status, rf"(?m)^ {{5}}{re.escape(code)}\b|^ {{5}}{re.escape(code)}$")
 
 
-class HelpIsAVerb(ManualCase):
-    def test_help_of_a_verb_is_what_its_option_prints(self):
-        for verb in self.verbs():
-            with self.subTest(verb):
-                ended = self.run_command("help", verb)
+class HelpIsASubcommand(ManualCase):
+    def test_help_of_a_subcommand_is_what_its_option_prints(self):
+        for subcommand in self.subcommands():
+            with self.subTest(subcommand):
+                ended = self.run_command("help", subcommand)
                 self.assertEqual((ended.code, ended.err), (0, ""))
-                self.assertEqual(ended.out, self.help_of(verb))
+                self.assertEqual(ended.out, self.help_of(subcommand))
 
     def test_help_of_the_command_too(self):
         ended = self.run_command("help")
@@ -141,7 +141,7 @@ class HelpIsAVerb(ManualCase):
         self.assertEqual(ended.out, self.run_command("--help").out)
         self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
 
-    def test_an_unknown_verb_is_one_line(self):
+    def test_an_unknown_subcommand_is_one_line(self):
         self.expect_failure(self.run_command("help", "fetch"), 2, "fetch")
 
     def test_help_that_cannot_be_written_is_a_failure(self):
@@ -157,16 +157,16 @@ class AMisspeltWordIsNamedWithTheNearest(Case):
             self.expect_failure(self.run_command(*arguments), 2, f"}}; did you mean {meant}?")
         self.assertNotIn("did you mean", self.run_command("sweep", "--protocol", "zzzzzz").err)
 
-    def test_a_verb(self):
+    def test_a_subcommand(self):
         for word, meant in (("swep", "sweep"), ("carrry", "carry"), ("laucnh", "launch"),
                             ("saerch", "search")):
             self.expect_failure(self.run_command(word), 2,
-                                f"unknown verb: {word}; did you mean {meant}?")
+                                f"unknown subcommand: {word}; did you mean {meant}?")
 
     def test_but_only_if_one_is_near(self):
         for word in ("fetch", "x", "sweeeeeep" * 20):
             ended = self.run_command(word)
-            self.expect_failure(ended, 2, f"unknown verb: {word}", "--help names them")
+            self.expect_failure(ended, 2, f"unknown subcommand: {word}", "--help names them")
             self.assertNotIn("did you mean", ended.err)
 
     def test_an_option(self):

@@ -1,4 +1,4 @@
-"""Searches as a person, a script or another verb uses them."""
+"""Searches as a person, a script or another subcommand uses them."""
 import os
 import signal
 import unittest

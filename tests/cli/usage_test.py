@@ -9,22 +9,22 @@ VERBS = (*CARRYING, "sp2", "soak", "ladder", "search", "inspect", "stat", "sweep
          "doctor")
 RUNNING = ("verbs", "launch", "help")  # these print the output of a program, or help
 if os.environ.get("WIREPROOF_HAS_VERBS", "1") != "1":  # a build without the device
-    VERBS = tuple(verb for verb in VERBS if verb != "doctor")
+    VERBS = tuple(subcommand for subcommand in VERBS if subcommand != "doctor")
     RUNNING = ("launch", "help")
 
 
-def schema_of(verb):
-    """Returns the schema of the object that the verb prints."""
-    return f"wireproof.{verb}/{2 if verb == 'stat' else 1}"
+def schema_of(subcommand):
+    """Returns the schema of the object that the subcommand prints."""
+    return f"wireproof.{subcommand}/{2 if subcommand == 'stat' else 1}"
 
 
-class EveryVerbExplainsItself(Case):
+class EverySubcommandExplainsItself(Case):
     def test_the_version_is_one_line(self):
         ended = self.run_command("--version")
         self.assertEqual((ended.code, ended.err), (0, ""))
         self.assertRegex(ended.out, r"^wireproof \d+\.\d+\.\d+\n$")
 
-    def test_help_names_every_verb(self):
+    def test_help_names_every_subcommand(self):
         ended = self.run_command("--help")
         self.assertEqual((ended.code, ended.err), (0, ""))
         self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
@@ -32,17 +32,17 @@ class EveryVerbExplainsItself(Case):
         self.assertEqual(set(named) - set(RUNNING), set(VERBS))
 
     def test_help_of_a_verb_has_examples_and_fits_80_columns(self):
-        for verb in (*VERBS, *RUNNING):
-            with self.subTest(verb):
-                ended = self.run_command(verb, "--help")
+        for subcommand in (*VERBS, *RUNNING):
+            with self.subTest(subcommand):
+                ended = self.run_command(subcommand, "--help")
                 self.assertEqual((ended.code, ended.err), (0, ""))
                 self.assertIn("Example", ended.out)
-                self.assertIn(f"  wireproof {verb} ", ended.out)
+                self.assertIn(f"  wireproof {subcommand} ", ended.out)
                 carrying = ("--loss", "--ber", "--duplicate", "--reorder", "--mtu",
-                            "--peer-timeout", "--seed") if verb in CARRYING else ()
-                for option in (*carrying, *(["--json"] if verb in VERBS else [])):
+                            "--peer-timeout", "--seed") if subcommand in CARRYING else ()
+                for option in (*carrying, *(["--json"] if subcommand in VERBS else [])):
                     self.assertIn(option, ended.out)
-                self.assertEqual(schema_of(verb) in ended.out, verb in VERBS)
+                self.assertEqual(schema_of(subcommand) in ended.out, subcommand in VERBS)
                 self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
 
 
@@ -50,8 +50,8 @@ class EveryVerbExplainsItself(Case):
         """An installation has docs/FOLDER/PAGE.md as share/doc/wireproof/FOLDER/PAGE.md."""
         docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
         named = set()
-        for verb in (*VERBS, *RUNNING):
-            said = self.run_command(verb, "--help").out
+        for subcommand in (*VERBS, *RUNNING):
+            said = self.run_command(subcommand, "--help").out
             named |= set(re.findall(r"share/doc/wireproof/((?:start|guide|reference|rules)/[\w/-]+\.md)", said))
             self.assertNotRegex(said, r"\bdocs/")
         self.assertGreater(len(named), 5)
@@ -65,9 +65,9 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
             self.expect_failure(ended, 2, *words)
             self.assertEqual(ended.out, "")
 
-    def test_a_verb_is_unknown_or_missing(self):
-        self.refuses("fetch", words=["unknown verb: fetch"])
-        self.refuses(words=["a verb is missing"])
+    def test_a_subcommand_is_unknown_or_missing(self):
+        self.refuses("fetch", words=["unknown subcommand: fetch"])
+        self.refuses(words=["a subcommand is missing"])
         self.refuses("--fast")
 
     def test_an_operand_is_missing_or_one_too_many(self):
@@ -191,17 +191,17 @@ class AnOptionThatCanHaveNoEffectIsRefused(Case):
 class AFailureIsAnObjectWithItsError(Case):
     """With --json, the reason of a failure is on standard output, in place of the result."""
 
-    def fails(self, code, verb, *arguments):
-        with self.subTest(verb=verb, arguments=arguments):
-            ended = self.run_command(verb, "--json", *arguments)
+    def fails(self, code, subcommand, *arguments):
+        with self.subTest(subcommand=subcommand, arguments=arguments):
+            ended = self.run_command(subcommand, "--json", *arguments)
             out = one_object(ended)
             self.expect_failure(ended, code, out["error"])
-            self.assertEqual(out["schema"], schema_of(verb))
+            self.assertEqual(out["schema"], schema_of(subcommand))
 
     def test_where_the_command_line_is_wrong(self):
-        for verb in VERBS:
-            self.fails(2, verb, "--no-such-option")
-            self.fails(2, verb, "one", "too", "many")
+        for subcommand in VERBS:
+            self.fails(2, subcommand, "--no-such-option")
+            self.fails(2, subcommand, "one", "too", "many")
 
     def test_where_the_run_fails(self):
         self.fails(1, "carry", "nowhere")

@@ -91,7 +91,7 @@ TEST(SequencedParity, LetsAPartOfWhatWasSentPassInOrderAndOnce) {
     }
 }
 
-TEST(SequencedParity, AReceiverThatIsToldOfMissingFramesCountsAsTheSender) {
+TEST(SequencedParity, AReceiverThatLearnsOfMissingFramesCountsAsTheSender) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         run<Sequenced<Faulty<MemoryRoad>, 1'000>>(seed, true);
         if (testing::Test::HasFailure()) FAIL() << "seed " << seed;

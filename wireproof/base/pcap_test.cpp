@@ -236,7 +236,7 @@ TEST(CaptureReader, WindowsOnALargeFileGiveTheSamePackets) {
     EXPECT_EQ(all.packets[29], packet + std::string(29, 'y'));
 }
 
-TEST(CaptureReader, AFileOfAnotherKindIsTold) {
+TEST(CaptureReader, AFileOfAnotherKindIsRefused) {
     EXPECT_EQ(read({}).error, "neither a pcap nor a pcapng file");
     EXPECT_EQ(read(File(100, std::byte{0x7F})).error, "neither a pcap nor a pcapng file");
     File cut = pcap_file(false).file;
@@ -262,7 +262,7 @@ TEST(CaptureReader, AFileThatIsCutShortIsReadAsFarAsItGoesAndNamesThePacket) {
 }
 
 // Cuts the file at every length. An error names the packet after the last good one.
-TEST(CaptureReader, EveryCutOfAPcapngFileIsToldOrClean) {
+TEST(CaptureReader, EveryCutOfAPcapngFileIsReportedOrClean) {
     for (const bool big_endian : {false, true}) {
         const File whole = pcapng_file(big_endian).file;
         const Read all = read(whole);
@@ -318,7 +318,7 @@ TEST(CaptureReader, PacketsOfPcapngHaveTheirInterfaceAndTheProgramThatWroteThem)
     }
 }
 
-TEST(CaptureReader, DamageIsToldWithThePacketsNumber) {
+TEST(CaptureReader, DamageIsReportedWithThePacketsNumber) {
     const auto with = [](File file, std::size_t at, std::uint8_t value) {
         file[at] = std::byte{value};
         return read(file).error;

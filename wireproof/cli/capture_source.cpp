@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "wireproof/app/common/interrupt.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 
 namespace wireproof::cli {
 namespace {

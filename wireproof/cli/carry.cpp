@@ -9,7 +9,7 @@
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/report.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -103,26 +103,30 @@ int carry(const CarryOptions& options) {
 
 void add_carry(CLI::App& app, Run& run) {
     const auto options = std::make_shared<CarryOptions>();
-    CLI::App* verb = app.add_subcommand("carry", "carry a file over a bad wire and verify it");
-    verb->add_option("FILE", options->file, "the file")->required()->type_name("");
+    CLI::App* subcommand =
+        app.add_subcommand("carry", "carry a file over a bad wire and verify it");
+    subcommand->add_option("FILE", options->file, "the file")->required()->type_name("");
     const auto rules = std::make_shared<OptionRules>();
-    rules->writes(verb->add_option("--out", options->out,
+    rules->writes(subcommand
+                      ->add_option("--out", options->out,
                                    "keep what arrives under this name; -: standard output")
                       ->type_name("FILE"),
                   options->out);
-    verb->add_option("--protocol", options->protocol, protocols_text())
+    subcommand->add_option("--protocol", options->protocol, protocols_text())
         ->capture_default_str()
         ->check(CLI::IsMember(choices()))
         ->type_name("NAME");
-    verb->add_option("--wire", options->wire,
+    subcommand
+        ->add_option("--wire", options->wire,
                      "udp, shm: two processes; sim: two nodes in virtual time")
         ->capture_default_str()
         ->check(CLI::IsMember({"udp", "shm", "sim"}))
         ->type_name("NAME");
-    add_fault_options(*verb, *options);
-    CLI::Option* const mtu = add_path_options(*verb, *options);
+    add_fault_options(*subcommand, *options);
+    CLI::Option* const mtu = add_path_options(*subcommand, *options);
     CLI::Option* const rate =
-        verb->add_option("--rate", options->rate,
+        subcommand
+            ->add_option("--rate", options->rate,
                          "pace of uc, bytes per second; without it, what the receiver "
                          "is seen to take")
             ->type_name("N");
@@ -132,10 +136,11 @@ void add_carry(CLI::App& app, Run& run) {
     rules->applies(
         mtu, [options] { return options->wire != "shm" || options->protocol != "sp-am"; },
         "--wire udp or sim, or another protocol than sp-am");
-    verb->add_flag("--json", options->json, "print one JSON object (schema wireproof.carry/1)");
-    verb->footer(carry_examples);
-    verb->callback([options, rules, verb, &run] {
-        rules->check(*verb);
+    subcommand->add_flag("--json", options->json,
+                         "print one JSON object (schema wireproof.carry/1)");
+    subcommand->footer(carry_examples);
+    subcommand->callback([options, rules, subcommand, &run] {
+        rules->check(*subcommand);
         if (is_standard_output(options->out) && options->protocol == every_protocol) {
             refuse_usage("--out " + options->out + ": name one --protocol, for each writes a file");
         }

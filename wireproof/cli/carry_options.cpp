@@ -10,34 +10,38 @@
 namespace wireproof::cli {
 namespace {
 
-void add_probability(CLI::App& verb, const char* name, double& value, const char* what) {
-    accept_range(*verb.add_option(name, value, what)->type_name("P"), 0, 1);
+void add_probability(CLI::App& subcommand, const char* name, double& value, const char* what) {
+    accept_range(*subcommand.add_option(name, value, what)->type_name("P"), 0, 1);
 }
 
 }  // namespace
 
-void add_fault_options(CLI::App& verb, CarryOptions& options) {
+void add_fault_options(CLI::App& subcommand, CarryOptions& options) {
     FaultRates& faults = options.faults;
-    add_probability(verb, "--loss", faults.loss, "lose a frame, with a probability of 0 to 1");
-    add_probability(verb, "--ber", faults.bit_error, "flip a bit, with this probability");
-    add_probability(verb, "--duplicate", faults.duplicate,
+    add_probability(subcommand, "--loss", faults.loss,
+                    "lose a frame, with a probability of 0 to 1");
+    add_probability(subcommand, "--ber", faults.bit_error, "flip a bit, with this probability");
+    add_probability(subcommand, "--duplicate", faults.duplicate,
                     "send a frame twice, with this probability");
-    add_probability(verb, "--reorder", faults.reorder,
+    add_probability(subcommand, "--reorder", faults.reorder,
                     "hold a frame back behind the next 1 to 8, with this probability");
     options.seed = chosen_seed(0);
     accept_whole(
-        *verb.add_option("--seed", options.seed, "seed of faults and sessions: it repeats a run")
+        *subcommand
+             .add_option("--seed", options.seed, "seed of faults and sessions: it repeats a run")
              ->type_name("N"),
         0, std::numeric_limits<std::uint64_t>::max());
 }
 
-CLI::Option* add_path_options(CLI::App& verb, CarryOptions& options) {
+CLI::Option* add_path_options(CLI::App& subcommand, CarryOptions& options) {
     CLI::Option* const mtu =
-        verb.add_option("--mtu", options.mtu, "IP packet, 128 to 65535 bytes, same at both ends")
+        subcommand
+            .add_option("--mtu", options.mtu, "IP packet, 128 to 65535 bytes, same at both ends")
             ->type_name("N")
             ->capture_default_str();
     accept_whole(*mtu, 128, 65535);
-    accept_range(*verb.add_option("--peer-timeout", options.peer_timeout,
+    accept_range(*subcommand
+                      .add_option("--peer-timeout", options.peer_timeout,
                                   "seconds of silence after which a side gives up")
                       ->type_name("S")
                       ->capture_default_str(),

@@ -22,12 +22,14 @@ Exit code 0: printed; 1: it cannot be written; 2: the command line is wrong.)";
 
 void add_help(Command& command) {
     const auto name = std::make_shared<std::string>();
-    CLI::App* verb = command.app.add_subcommand("help", "print the help of a verb");
-    verb->add_option("VERB", *name, "whose help")->check(CLI::IsMember(command.verb_names()));
-    verb->footer(how_to_help);
-    verb->callback([name, &command] {
+    CLI::App* subcommand = command.app.add_subcommand("help", "print the help of a subcommand");
+    subcommand->add_option("VERB", *name, "whose help")
+        ->check(CLI::IsMember(command.subcommand_names()));
+    subcommand->footer(how_to_help);
+    subcommand->callback([name, &command] {
         command.run = [name, &command] {
-            // The chosen verb is `help` itself, so the help of the command is asked of its parts.
+            // The chosen subcommand is `help` itself, so the help of the command is asked of its
+            // parts.
             const CLI::App& app = command.app;
             if (!name->empty()) {
                 print_result(app.get_subcommand(*name)->help(app.get_name()));
@@ -40,18 +42,18 @@ void add_help(Command& command) {
     });
 }
 
-void add_configuration(CLI::App& verb) {
-    // Configuration reads both before the verb runs.
-    const std::string what_file = "options in TOML, one section a verb (wireproof(1))";
+void add_configuration(CLI::App& subcommand) {
+    // Configuration reads both before the subcommand runs.
+    const std::string what_file = "options in TOML, one section for each subcommand";
     const std::string what_print = "print all options and where their values are from";
-    verb.add_option("--config", what_file)->type_name("FILE");
-    verb.add_flag("--print-config", what_print);
+    subcommand.add_option("--config", what_file)->type_name("FILE");
+    subcommand.add_flag("--print-config", what_print);
 }
 
 }  // namespace
 
-bool is_configurable(const std::string& verb) {
-    return verb != "verbs" && verb != "help";
+bool is_configurable(const std::string& subcommand) {
+    return subcommand != "verbs" && subcommand != "help";
 }
 
 Command::Command()
@@ -61,7 +63,7 @@ Command::Command()
     app.set_version_flag("--version", version(), "print the version");
     app.require_subcommand(1);
     app.footer(
-        "wireproof help VERB and man wireproof-VERB tell about a verb, with examples;\n"
+        "wireproof help VERB and man wireproof-VERB tell about a subcommand, with examples;\n"
         "man wireproof tells about configuration and exit codes.");
     add_carry(app, run);
     add_send(app, run);
@@ -76,29 +78,30 @@ Command::Command()
     add_sweep(app, run);
     add_launch(app, run);
 #ifdef WIREPROOF_HAS_VERBS
-    add_verbs(app, run);
+    add_subcommands(app, run);
     add_doctor(app, run);
 #endif
-    for (CLI::App* verb : app.get_subcommands({})) {
-        verb->group("Verbs");
-        if (is_configurable(verb->get_name())) add_configuration(*verb);
+    for (CLI::App* subcommand : app.get_subcommands({})) {
+        subcommand->group("Subcommands");
+        if (is_configurable(subcommand->get_name())) add_configuration(*subcommand);
     }
     add_help(*this);
-    app.get_subcommand("help")->group("Verbs");
+    app.get_subcommand("help")->group("Subcommands");
 }
 
 void Command::parse(const std::vector<std::string>& words) {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 wants them
 }
 
-CLI::App* Command::verb() {
+CLI::App* Command::subcommand() {
     const auto chosen = app.get_subcommands();
     return chosen.empty() ? nullptr : chosen.front();
 }
 
-std::vector<std::string> Command::verb_names() const {
+std::vector<std::string> Command::subcommand_names() const {
     std::vector<std::string> names;
-    for (const CLI::App* verb : app.get_subcommands({})) names.push_back(verb->get_name());
+    for (const CLI::App* subcommand : app.get_subcommands({}))
+        names.push_back(subcommand->get_name());
     return names;
 }
 

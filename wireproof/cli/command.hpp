@@ -1,4 +1,4 @@
-// The command's parser with all its verbs.
+// The command's parser with all its subcommands.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 
 namespace wireproof::cli {
 
@@ -18,16 +18,16 @@ struct Command {
     /// Reads the words of a command line, without the name of the program. Throws CLI::ParseError.
     /// Then `run` is what the user asked for.
     void parse(const std::vector<std::string>& words);
-    /// The chosen verb; null if there is none.
-    CLI::App* verb();
-    std::vector<std::string> verb_names() const;
+    /// The chosen subcommand; null if there is none.
+    CLI::App* subcommand();
+    std::vector<std::string> subcommand_names() const;
 
     CLI::App app;
     Run run;
 };
 
-/// Whether --config, --print-config and environment variables give options to this verb. `verbs`
-/// has a file and variables of its own, and `help` has no options.
-bool is_configurable(const std::string& verb);
+/// Whether --config, --print-config and environment variables give options to this subcommand.
+/// `verbs` has a file and variables of its own, and `help` has no options.
+bool is_configurable(const std::string& subcommand);
 
 }  // namespace wireproof::cli

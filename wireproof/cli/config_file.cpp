@@ -56,13 +56,13 @@ public:
         : path_(std::move(path)), complaints_(complaints) {}
 
     /// Reads a section. Its values are added to `values`.
-    void read(const toml::table& section, const std::string& verb, const ConfigKeys& keys,
+    void read(const toml::table& section, const std::string& subcommand, const ConfigKeys& keys,
               std::vector<ConfigValue>& values) {
         for (auto&& [name, node] : section) {
             const std::string key(name.str());
             const auto known = keys.find(key);
             if (known == keys.end()) {
-                complain(name, fmt::format("unknown key {} in [{}]{}", in_quotes(key), verb,
+                complain(name, fmt::format("unknown key {} in [{}]{}", in_quotes(key), subcommand,
                                            did_you_mean(key, keys_of(keys))));
                 continue;
             }
@@ -87,22 +87,22 @@ private:
 };
 
 void read_sections(const toml::table& file, Reader& reader, Complaints& complaints,
-                   const std::map<std::string, ConfigKeys>& verbs, const std::string& verb,
-                   std::vector<ConfigValue>& values) {
+                   const std::map<std::string, ConfigKeys>& subcommands,
+                   const std::string& subcommand, std::vector<ConfigValue>& values) {
     for (auto&& [name, node] : file) {
         const std::string section(name.str());
-        const auto known = verbs.find(section);
-        if (known == verbs.end()) {
-            reader.complain(name,
-                            fmt::format("{} is no verb that takes options from this file{}",
-                                        in_quotes(section), did_you_mean(section, keys_of(verbs))));
+        const auto known = subcommands.find(section);
+        if (known == subcommands.end()) {
+            reader.complain(
+                name, fmt::format("{} is no subcommand that takes options from this file{}",
+                                  in_quotes(section), did_you_mean(section, keys_of(subcommands))));
         } else if (!node.is_table()) {
             complaints.add(node.source().begin, fmt::format("{} must be a table, begun by [{}]",
                                                             in_quotes(section), section));
         } else {
             std::vector<ConfigValue> unused;
             reader.read(*node.as_table(), section, known->second,
-                        section == verb ? values : unused);
+                        section == subcommand ? values : unused);
         }
     }
 }
@@ -142,9 +142,9 @@ std::vector<ConfigValue> plain_config_values(std::string_view text, const std::s
     return values;
 }
 
-Expected<std::vector<ConfigValue>> read_config_file(std::string_view text, const std::string& path,
-                                                    const std::map<std::string, ConfigKeys>& verbs,
-                                                    const std::string& verb) {
+Expected<std::vector<ConfigValue>> read_config_file(
+    std::string_view text, const std::string& path,
+    const std::map<std::string, ConfigKeys>& subcommands, const std::string& subcommand) {
     Complaints complaints;
     std::vector<ConfigValue> values;
     const auto parsed = toml_text::parsed(text);
@@ -154,7 +154,7 @@ Expected<std::vector<ConfigValue>> read_config_file(std::string_view text, const
         complaints.add(parsed->error().source().begin, std::string(parsed->error().description()));
     } else {
         Reader reader(path, complaints);
-        read_sections(parsed->table(), reader, complaints, verbs, verb, values);
+        read_sections(parsed->table(), reader, complaints, subcommands, subcommand, values);
     }
     if (!complaints.none()) return complaints.in(path);
     return values;

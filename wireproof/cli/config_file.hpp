@@ -1,4 +1,4 @@
-// The file of options in TOML: a section for each verb, whose keys are the long names of its
+// The file of options in TOML: a section for each subcommand, whose keys are the long names of its
 // options.
 #pragma once
 
@@ -18,7 +18,7 @@ struct ConfigValue {
     std::string place;  // "FILE:LINE:COLUMN" or the name of a variable
 };
 
-/// The keys of a verb; true if the option is a flag.
+/// The keys of a subcommand; true if the option is a flag.
 using ConfigKeys = std::map<std::string, bool>;
 
 /// The path of the user's file, $XDG_CONFIG_HOME/wireproof/config.toml (default of the variable:
@@ -32,11 +32,11 @@ bool has_rights_of_another();
 /// Reads the file. Throws Failure if it cannot be read.
 std::string config_file_text(const std::string& path);
 
-/// The values of the section of `verb`, in the order of the file. The sections of all `verbs` are
-/// checked. The error is one line with the first mistake: "FILE:LINE:COLUMN: …".
-Expected<std::vector<ConfigValue>> read_config_file(std::string_view text, const std::string& path,
-                                                    const std::map<std::string, ConfigKeys>& verbs,
-                                                    const std::string& verb);
+/// The values of the section of `subcommand`, in the order of the file. The sections of all
+/// `subcommands` are checked. The error is one line with the first mistake: "FILE:LINE:COLUMN: …".
+Expected<std::vector<ConfigValue>> read_config_file(
+    std::string_view text, const std::string& path,
+    const std::map<std::string, ConfigKeys>& subcommands, const std::string& subcommand);
 
 /// The values of a file without sections, which must have no mistake.
 std::vector<ConfigValue> plain_config_values(std::string_view text, const std::string& path);

@@ -64,11 +64,11 @@ std::string in_comment(const std::string& text) {
 
 }  // namespace
 
-std::string toml_head(const std::string& verb) {
+std::string toml_head(const std::string& subcommand) {
     return fmt::format(
         "# Options of wireproof {} and where each value is from. Lines that begin with #\n"
         "# are not needed: they show defaults, and options without a value.\n",
-        verb);
+        subcommand);
 }
 
 std::string toml_unset(const OptionText& option) {

@@ -8,7 +8,7 @@
 namespace wireproof::cli {
 
 /// Comments that say what the lines below mean.
-std::string toml_head(const std::string& verb);
+std::string toml_head(const std::string& subcommand);
 
 /// `mtu = 1500  # note`. Throws CLI::ParseError if TOML cannot hold the text.
 std::string toml_line(const OptionText& option, const std::string& text, const std::string& note);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* config_option = "--config";
 constexpr const char* print_option = "--print-config";
-constexpr const char* stop_option = "--stop-before-the-verb";
+constexpr const char* stop_option = "--stop-before-the-subcommand";
 
 /// Whether the configuration can give this option.
 bool is_configurable(const OptionText& option) {
@@ -32,23 +32,23 @@ bool is_configurable(const OptionText& option) {
            "--" + key != print_option && "--" + key != stop_option;
 }
 
-std::vector<OptionText> configurable_options(const CLI::App& verb) {
-    std::vector<OptionText> all = text_of_verb(verb).options;
+std::vector<OptionText> configurable_options(const CLI::App& subcommand) {
+    std::vector<OptionText> all = text_of_subcommand(subcommand).options;
     std::erase_if(all, [](const OptionText& option) { return !is_configurable(option); });
     return all;
 }
 
-ConfigKeys keys_of(const CLI::App& verb) {
+ConfigKeys keys_of(const CLI::App& subcommand) {
     ConfigKeys keys;
-    for (const OptionText& option : configurable_options(verb)) {
+    for (const OptionText& option : configurable_options(subcommand)) {
         keys.emplace(option.key(), option.is_flag());
     }
     return keys;
 }
 
 /// "WIREPROOF_SWEEP_ACK_EVERY" of "sweep" and "ack-every".
-std::string variable_of(const std::string& verb, const std::string& key) {
-    std::string name = "WIREPROOF_" + verb + "_" + key;
+std::string variable_of(const std::string& subcommand, const std::string& key) {
+    std::string name = "WIREPROOF_" + subcommand + "_" + key;
     for (char& c : name) {
         c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     }
@@ -64,51 +64,51 @@ std::string source_of(const std::string& place) {
 }
 
 /// The words with which a user would type the option.
-std::vector<std::string> words_of(const CLI::App& verb, const std::string& option,
+std::vector<std::string> words_of(const CLI::App& subcommand, const std::string& option,
                                   const std::string& text) {
-    const OptionText about = text_of(*verb.get_option(option));
+    const OptionText about = text_of(*subcommand.get_option(option));
     if (!about.is_flag()) return {option, text};
     if (text == "true") return {option};
     return about.off_names.empty() ? std::vector<std::string>() : about.off_names;
 }
 
-/// The parser then ends where the verb would look at its values: it misses an option. The verb's
-/// function cannot be removed, for it owns the variables of the options.
-void stop_before(CLI::App& verb) {
-    verb.add_option(stop_option)->required();
+/// The parser then ends where the subcommand would look at its values: it misses an option. The
+/// subcommand's function cannot be removed, for it owns the variables of the options.
+void stop_before(CLI::App& subcommand) {
+    subcommand.add_option(stop_option)->required();
 }
 
 /// The parser then only reads values: it requires and excludes no other option.
-void only_read_values(CLI::App& verb) {
-    for (CLI::Option* option : verb.get_options()) {
+void only_read_values(CLI::App& subcommand) {
+    for (CLI::Option* option : subcommand.get_options()) {
         option->required(false);
         for (CLI::Option* other : option->get_needs()) option->remove_needs(other);
         for (CLI::Option* other : option->get_excludes()) option->remove_excludes(other);
     }
-    stop_before(verb);
+    stop_before(subcommand);
 }
 
-/// Reads the words for a verb with which the parser stops.
+/// Reads the words for a subcommand with which the parser stops.
 void read(Command& command, const std::vector<std::string>& words) {
     try {
         command.parse(words);
     } catch (const CLI::RequiredError&) {
-        const CLI::App* const verb = command.verb();
-        if (verb == nullptr) throw;
-        std::vector<std::string> rest = verb->remaining();
+        const CLI::App* const subcommand = command.subcommand();
+        if (subcommand == nullptr) throw;
+        std::vector<std::string> rest = subcommand->remaining();
         std::erase(rest, "--");  // CLI11 counts the mark before the words of a program
-        if (!rest.empty()) throw CLI::ExtrasError(verb->get_name(), rest);
+        if (!rest.empty()) throw CLI::ExtrasError(subcommand->get_name(), rest);
     }
 }
 
-/// The reason for which the verb refuses the value, or nothing.
-std::string complaint_about(const std::string& verb, const std::string& option,
+/// The reason for which the subcommand refuses the value, or nothing.
+std::string complaint_about(const std::string& subcommand, const std::string& option,
                             const std::string& text) {
     Command probe;
-    CLI::App& app = *probe.app.get_subcommand(verb);
+    CLI::App& app = *probe.app.get_subcommand(subcommand);
     only_read_values(app);
     std::vector<std::string> words = words_of(app, option, text);
-    words.insert(words.begin(), verb);
+    words.insert(words.begin(), subcommand);
     try {
         read(probe, words);
     } catch (const CLI::Error& error) {
@@ -123,7 +123,7 @@ std::string complaint_about(const std::string& verb, const std::string& option,
 Configuration::Configuration(std::vector<std::string> words)
     : typed_(std::move(words)), words_(typed_) {
     Command first;
-    for (CLI::App* verb : first.app.get_subcommands({})) stop_before(*verb);
+    for (CLI::App* subcommand : first.app.get_subcommands({})) stop_before(*subcommand);
     try {
         read(first, typed_);
     } catch (const CLI::Success&) {
@@ -131,24 +131,24 @@ Configuration::Configuration(std::vector<std::string> words)
     } catch (const CLI::Error&) {
         // The configuration may give what is missing. If not, main reads the words again and tells.
     }
-    CLI::App* const verb = first.verb();
-    if (verb == nullptr || !cli::is_configurable(verb->get_name())) return;
-    verb_ = verb->get_name();
-    is_wanted_ = verb->get_option(print_option)->count() > 0;
-    const std::vector<std::string> files = verb->get_option(config_option)->results();
+    CLI::App* const subcommand = first.subcommand();
+    if (subcommand == nullptr || !cli::is_configurable(subcommand->get_name())) return;
+    subcommand_ = subcommand->get_name();
+    is_wanted_ = subcommand->get_option(print_option)->count() > 0;
+    const std::vector<std::string> files = subcommand->get_option(config_option)->results();
     if (!files.empty() && files.back().empty()) refuse_usage("--config: the file has no name");
     if (!files.empty() && has_rights_of_another()) {
         refuse_usage("--config is refused: this process has the rights of another user");
     }
-    read_variables(*verb);
-    read_file(*verb, files.empty() ? usual_config_file() : files.back());
+    read_variables(*subcommand);
+    read_file(*subcommand, files.empty() ? usual_config_file() : files.back());
     check_values();
-    leave_out_what_cannot_be(*verb);
+    leave_out_what_cannot_be(*subcommand);
     for (const Value& value : values_) {
-        if (verb->get_option(value.option)->count() > 0) overridden_.push_back(value);
+        if (subcommand->get_option(value.option)->count() > 0) overridden_.push_back(value);
     }
-    std::erase_if(values_, [verb](const Value& value) {
-        return verb->get_option(value.option)->count() > 0;
+    std::erase_if(values_, [subcommand](const Value& value) {
+        return subcommand->get_option(value.option)->count() > 0;
     });
     build_words();
 }
@@ -159,12 +159,12 @@ void Configuration::add(Value value) {
     (has_one ? overridden_ : values_).push_back(std::move(value));
 }
 
-void Configuration::read_variables(const CLI::App& verb) {
+void Configuration::read_variables(const CLI::App& subcommand) {
     if (has_rights_of_another()) return;
-    const std::string prefix = variable_of(verb_, "");
-    const ConfigKeys keys = keys_of(verb);
+    const std::string prefix = variable_of(subcommand_, "");
+    const ConfigKeys keys = keys_of(subcommand);
     std::vector<std::string> variables;
-    for (const auto& [key, is_flag] : keys) variables.push_back(variable_of(verb_, key));
+    for (const auto& [key, is_flag] : keys) variables.push_back(variable_of(subcommand_, key));
     for (char** entry = ::environ; *entry != nullptr; ++entry) {
         const std::string_view both = *entry;
         const std::size_t equals = both.find('=');
@@ -172,7 +172,7 @@ void Configuration::read_variables(const CLI::App& verb) {
         const std::string name(both.substr(0, equals));
         const auto known = std::find(variables.begin(), variables.end(), name);
         if (known == variables.end()) {
-            refuse_usage(fmt::format("{}: {} has no such option{}", name, verb_,
+            refuse_usage(fmt::format("{}: {} has no such option{}", name, subcommand_,
                                      did_you_mean(name, variables)));
         }
         const auto& [key, is_flag] = *std::next(keys.begin(), known - variables.begin());
@@ -188,7 +188,7 @@ void Configuration::read_variables(const CLI::App& verb) {
     }
 }
 
-void Configuration::read_file(const CLI::App& verb, const std::string& path) {
+void Configuration::read_file(const CLI::App& subcommand, const std::string& path) {
     if (path.empty()) return;
     std::string text;
     try {
@@ -196,12 +196,12 @@ void Configuration::read_file(const CLI::App& verb, const std::string& path) {
     } catch (const Failure& failure) {
         refuse_usage(fmt::format("{}: {}", config_option, failure.what()));
     }
-    std::map<std::string, ConfigKeys> verbs;
-    for (const CLI::App* one : verb.get_parent()->get_subcommands({})) {
+    std::map<std::string, ConfigKeys> subcommands;
+    for (const CLI::App* one : subcommand.get_parent()->get_subcommands({})) {
         const std::string& name = one->get_name();
-        if (cli::is_configurable(name)) verbs.emplace(name, keys_of(*one));
+        if (cli::is_configurable(name)) subcommands.emplace(name, keys_of(*one));
     }
-    const auto values = read_config_file(text, path, verbs, verb_);
+    const auto values = read_config_file(text, path, subcommands, subcommand_);
     if (!values) refuse_usage(values.error().message);
     for (const ConfigValue& value : *values) {
         add({"--" + value.key, value.key, value.text, value.place, {}});
@@ -211,7 +211,7 @@ void Configuration::read_file(const CLI::App& verb, const std::string& path) {
 void Configuration::check_values() const {
     for (const auto* all : {&values_, &overridden_}) {
         for (const Value& value : *all) {
-            const std::string why = complaint_about(verb_, value.option, value.text);
+            const std::string why = complaint_about(subcommand_, value.option, value.text);
             if (why.empty()) continue;
             refuse_usage(is_variable(value.place)
                              ? fmt::format("{}: {}", value.place, why)
@@ -222,14 +222,14 @@ void Configuration::check_values() const {
 
 // The user cannot know in a file which options a later command line has. So an option of the file
 // that cannot stand beside them is no mistake.
-void Configuration::leave_out_what_cannot_be(CLI::App& verb) {
+void Configuration::leave_out_what_cannot_be(CLI::App& subcommand) {
     std::set<const CLI::Option*> given;
-    for (const CLI::Option* option : verb.get_options()) {
+    for (const CLI::Option* option : subcommand.get_options()) {
         if (option->count() > 0) given.insert(option);
     }
     for (Value& value : values_) {
-        const CLI::Option* const option = verb.get_option(value.option);
-        if (words_of(verb, value.option, value.text).empty()) continue;
+        const CLI::Option* const option = subcommand.get_option(value.option);
+        if (words_of(subcommand, value.option, value.text).empty()) continue;
         for (const CLI::Option* other : option->get_excludes()) {
             if (given.contains(other)) value.left_out = "excluded by " + other->get_name();
         }
@@ -238,7 +238,7 @@ void Configuration::leave_out_what_cannot_be(CLI::App& verb) {
     for (bool changed = true; changed;) {
         changed = false;
         for (Value& value : values_) {
-            const CLI::Option* const option = verb.get_option(value.option);
+            const CLI::Option* const option = subcommand.get_option(value.option);
             if (!value.left_out.empty() || option->count() > 0 || !given.contains(option)) continue;
             for (const CLI::Option* other : option->get_needs()) {
                 if (!given.contains(other)) value.left_out = "it needs " + other->get_name();
@@ -252,12 +252,12 @@ void Configuration::leave_out_what_cannot_be(CLI::App& verb) {
 
 void Configuration::build_words() {
     Command command;
-    const CLI::App& verb = *command.app.get_subcommand(verb_);
+    const CLI::App& subcommand = *command.app.get_subcommand(subcommand_);
     words_ = typed_;
-    auto at = std::find(words_.begin(), words_.end(), verb_) + 1;
+    auto at = std::find(words_.begin(), words_.end(), subcommand_) + 1;
     for (const Value& value : values_) {
         if (!value.left_out.empty()) continue;
-        const auto more = words_of(verb, value.option, value.text);
+        const auto more = words_of(subcommand, value.option, value.text);
         at = words_.insert(at, more.begin(), more.end()) + static_cast<std::ptrdiff_t>(more.size());
     }
 }
@@ -285,12 +285,12 @@ std::string Configuration::origin_of(const std::string& complaint) const {
 
 std::string Configuration::in_toml() const {
     Command command;
-    CLI::App& verb = *command.app.get_subcommand(verb_);
-    only_read_values(verb);
+    CLI::App& subcommand = *command.app.get_subcommand(subcommand_);
+    only_read_values(subcommand);
     read(command, words_);
-    std::string text = toml_head(verb_) + fmt::format("[{}]\n", verb_);
-    for (const OptionText& option : configurable_options(verb)) {
-        const CLI::Option& typed = *verb.get_option("--" + option.key());
+    std::string text = toml_head(subcommand_) + fmt::format("[{}]\n", subcommand_);
+    for (const OptionText& option : configurable_options(subcommand)) {
+        const CLI::Option& typed = *subcommand.get_option("--" + option.key());
         const auto value = std::find_if(values_.begin(), values_.end(),
                                         [&](const Value& one) { return one.key == option.key(); });
         if (value != values_.end() && !value->left_out.empty()) {

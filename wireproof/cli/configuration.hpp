@@ -14,9 +14,9 @@ namespace wireproof::cli {
 /// typed option wins over a variable, and a variable over the file.
 class Configuration {
 public:
-    /// Reads the configuration of the verb in `words`, which are those of a command line without
-    /// the name of the program. Reads nothing if the words make no sense or ask for help. Throws
-    /// CLI::ParseError with one line if the configuration has a mistake.
+    /// Reads the configuration of the subcommand in `words`, which are those of a command line
+    /// without the name of the program. Reads nothing if the words make no sense or ask for help.
+    /// Throws CLI::ParseError with one line if the configuration has a mistake.
     explicit Configuration(std::vector<std::string> words);
 
     /// The command line as if the user had typed all options.
@@ -29,8 +29,8 @@ public:
 
     /// True if the user wants to see the configuration: --print-config.
     bool is_wanted() const { return is_wanted_; }
-    /// The value of each option of the verb, in TOML that --config accepts. Throws CLI::ParseError
-    /// if the command line is wrong.
+    /// The value of each option of the subcommand, in TOML that --config accepts. Throws
+    /// CLI::ParseError if the command line is wrong.
     std::string in_toml() const;
 
 private:
@@ -41,16 +41,16 @@ private:
         std::string place;
         std::string left_out;  // why; empty: it is used
     };
-    void read_variables(const CLI::App& verb);
-    void read_file(const CLI::App& verb, const std::string& path);
+    void read_variables(const CLI::App& subcommand);
+    void read_file(const CLI::App& subcommand, const std::string& path);
     void add(Value value);
     void check_values() const;
-    void leave_out_what_cannot_be(CLI::App& verb);
+    void leave_out_what_cannot_be(CLI::App& subcommand);
     void build_words();
 
     std::vector<std::string> typed_;
     std::vector<std::string> words_;
-    std::string verb_;
+    std::string subcommand_;
     std::vector<Value> values_;      // one for each option
     std::vector<Value> overridden_;  // also read, and of no use
     bool is_wanted_ = false;

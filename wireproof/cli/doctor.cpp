@@ -10,7 +10,7 @@
 #include "wireproof/app/common/text.hpp"
 #include "wireproof/cli/doctor_checks.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -61,7 +61,7 @@ std::string line_of(const Check& check) {
     return head + wrapped_behind(one_line(text), head.size()) + "\n";
 }
 
-struct DoctorVerb {
+struct DoctorSubcommand {
     std::string program;
     bool json = false;
 
@@ -105,13 +105,15 @@ private:
 }  // namespace
 
 void add_doctor(CLI::App& app, Run& run) {
-    const auto doctor = std::make_shared<DoctorVerb>();
-    CLI::App* verb = app.add_subcommand("doctor", "why a program would see no RDMA device");
-    verb->add_option("PROGRAM", doctor->program, "behind --: by its path, or as a shell finds it")
+    const auto doctor = std::make_shared<DoctorSubcommand>();
+    CLI::App* subcommand = app.add_subcommand("doctor", "why a program would see no RDMA device");
+    subcommand
+        ->add_option("PROGRAM", doctor->program, "behind --: by its path, or as a shell finds it")
         ->type_name("");
-    verb->add_flag("--json", doctor->json, "print one JSON object (schema wireproof.doctor/1)");
-    verb->footer(how_to_ask_the_doctor);
-    verb->callback([doctor, &run] { run = [doctor] { return doctor->run(); }; });
+    subcommand->add_flag("--json", doctor->json,
+                         "print one JSON object (schema wireproof.doctor/1)");
+    subcommand->footer(how_to_ask_the_doctor);
+    subcommand->callback([doctor, &run] { run = [doctor] { return doctor->run(); }; });
 }
 
 }  // namespace wireproof::cli

@@ -13,7 +13,7 @@
 #include "wireproof/cli/capture_source.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -68,12 +68,12 @@ std::string fields_of(const proto::ib::Packet& packet) {
 }
 
 std::string_view packet_name(const proto::ib::Packet& packet) {
-    if (packet.opcode->verb == proto::ib::Verb::acknowledge)
+    if (packet.opcode->subcommand == proto::ib::Subcommand::acknowledge)
         return name_of(packet.headers.aeth.syndrome);
     return packet.opcode->name;
 }
 
-struct InspectVerb {
+struct InspectSubcommand {
     std::string file;
     bool events_only = false;
     bool json = false;
@@ -271,19 +271,21 @@ private:
 }  // namespace
 
 void add_inspect(CLI::App& app, Run& run) {
-    const auto inspect = std::make_shared<InspectVerb>();
-    CLI::App* verb = app.add_subcommand("inspect", "what a capture of RoCEv2 holds");
-    verb->add_option("FILE", inspect->file, "the capture; - is standard input")
+    const auto inspect = std::make_shared<InspectSubcommand>();
+    CLI::App* subcommand = app.add_subcommand("inspect", "what a capture of RoCEv2 holds");
+    subcommand->add_option("FILE", inspect->file, "the capture; - is standard input")
         ->required()
         ->type_name("");
     const auto rules = std::make_shared<OptionRules>();
     rules->applies(
-        verb->add_flag("--events", inspect->events_only, "print what happened, not every packet"),
+        subcommand->add_flag("--events", inspect->events_only,
+                             "print what happened, not every packet"),
         [inspect] { return !inspect->json; }, "text: --json has the events and no packets");
-    verb->add_flag("--json", inspect->json, "print one JSON object (schema wireproof.inspect/1)");
-    verb->footer(inspect_footer);
-    verb->callback([inspect, rules, verb, &run] {
-        rules->check(*verb);
+    subcommand->add_flag("--json", inspect->json,
+                         "print one JSON object (schema wireproof.inspect/1)");
+    subcommand->footer(inspect_footer);
+    subcommand->callback([inspect, rules, subcommand, &run] {
+        rules->check(*subcommand);
         run = [inspect] { return inspect->run(); };
     });
 }

@@ -10,8 +10,8 @@
 
 namespace wireproof::cli {
 
-task_pool::TaskPool task_pool_of(std::string_view verb) {
-    std::string program = fmt::format("{} {}", version(), verb);
+task_pool::TaskPool task_pool_of(std::string_view subcommand) {
+    std::string program = fmt::format("{} {}", version(), subcommand);
     if (!task_pool::started_by_a_launcher()) {
         const std::string hint = task_pool::hint_of_a_launcher();
         if (!hint.empty()) tell("wireproof: " + hint);

@@ -1,4 +1,4 @@
-// How a verb shares its work with the other ranks of its job.
+// How a subcommand shares its work with the other ranks of its job.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@ namespace wireproof::cli {
 
 /// Joins the job of this process, if a launcher started it. Otherwise the process is alone. Throws
 /// Failure.
-task_pool::TaskPool task_pool_of(std::string_view verb);
+task_pool::TaskPool task_pool_of(std::string_view subcommand);
 
 /// The run of a rank other than 0: `help` does tasks until rank 0 needs no more. Only rank 0
 /// prints. A signal ends this rank without a line. Returns the exit code: 0 even if rank 0 fails,

@@ -7,7 +7,7 @@
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/option_text.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 #include "wireproof/lab/ladder/built_in.hpp"
 #include "wireproof/lab/ladder/ladder_render.hpp"
 #include "wireproof/lab/ladder/scenario_file.hpp"
@@ -105,7 +105,7 @@ std::string json_of(const lab::Ladder& ladder) {
     return json.dump() + "\n";
 }
 
-struct LadderVerb {
+struct LadderSubcommand {
     std::string name;
     std::string svg;
     std::string pcapng;
@@ -113,7 +113,7 @@ struct LadderVerb {
     bool json = false;
     OptionRules rules;
 
-    void check(const CLI::App& verb) const {
+    void check(const CLI::App& subcommand) const {
         if (name.empty() && !list) {
             throw CLI::ValidationError("NAME is required; wireproof ladder --list names them",
                                        exit_usage);
@@ -122,7 +122,7 @@ struct LadderVerb {
         if (list && more) {
             throw CLI::ValidationError("--list takes nothing but --json", exit_usage);
         }
-        rules.check(verb);
+        rules.check(subcommand);
     }
 
     int run() const {
@@ -178,25 +178,27 @@ struct LadderVerb {
 }  // namespace
 
 void add_ladder(CLI::App& app, Run& run) {
-    const auto ladder = std::make_shared<LadderVerb>();
-    CLI::App* verb = app.add_subcommand("ladder", "draw a small exchange, frame by frame");
+    const auto ladder = std::make_shared<LadderSubcommand>();
+    CLI::App* subcommand = app.add_subcommand("ladder", "draw a small exchange, frame by frame");
     std::vector<std::string> names;
     for (const lab::BuiltIn& built_in : lab::built_in_scenarios())
         names.emplace_back(built_in.name);
-    offer(*verb->add_option("NAME", ladder->name, "a built-in scenario, or a scenario file"),
+    offer(*subcommand->add_option("NAME", ladder->name, "a built-in scenario, or a scenario file"),
           names);
     ladder->rules.writes(
-        verb->add_option("--svg", ladder->svg, "draw it into this file")->type_name("FILE"),
+        subcommand->add_option("--svg", ladder->svg, "draw it into this file")->type_name("FILE"),
         ladder->svg);
-    ladder->rules.writes(verb->add_option("--pcapng", ladder->pcapng,
+    ladder->rules.writes(subcommand
+                             ->add_option("--pcapng", ladder->pcapng,
                                           "write its frames as a capture (LINKTYPE_USER0)")
                              ->type_name("FILE"),
                          ladder->pcapng);
-    verb->add_flag("--list", ladder->list, "name the built-in scenarios");
-    verb->add_flag("--json", ladder->json, "print one JSON object (schema wireproof.ladder/1)");
-    verb->footer(ladder_examples);
-    verb->callback([ladder, verb, &run] {
-        ladder->check(*verb);
+    subcommand->add_flag("--list", ladder->list, "name the built-in scenarios");
+    subcommand->add_flag("--json", ladder->json,
+                         "print one JSON object (schema wireproof.ladder/1)");
+    subcommand->footer(ladder_examples);
+    subcommand->callback([ladder, subcommand, &run] {
+        ladder->check(*subcommand);
         run = [ladder] { return ladder->run(); };
     });
 }

@@ -9,7 +9,7 @@
 #include "wireproof/app/launch/job.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 #include "wireproof/cli/write_signals.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
@@ -39,7 +39,7 @@ Exit code 0: every rank ended with 0; 1: the job cannot run; 2: the command line
 is wrong; 126: PROGRAM cannot be run; 127: there is no PROGRAM; else: that of
 the rank that failed first (128+S: signal S ended it).)";
 
-struct LaunchVerb {
+struct LaunchSubcommand {
     std::size_t number = 0;  // 0: not given
     std::string hosts;
     launch::JobPlan plan;
@@ -78,34 +78,39 @@ struct LaunchVerb {
 }  // namespace
 
 void add_launch(CLI::App& app, Run& run) {
-    const auto launch = std::make_shared<LaunchVerb>();
+    const auto launch = std::make_shared<LaunchSubcommand>();
     launch->plan.ssh = "ssh -o BatchMode=yes";
-    CLI::App* verb = app.add_subcommand("launch", "start a program as the ranks of a job");
+    CLI::App* subcommand = app.add_subcommand("launch", "start a program as the ranks of a job");
     accept_whole(
-        *verb->add_option("-n,--ranks", launch->number, "how many ranks; with --hosts: all places")
+        *subcommand
+             ->add_option("-n,--ranks", launch->number, "how many ranks; with --hosts: all places")
              ->type_name("N"),
         1, launch::ranks_max);
     const CLI::Option* hosts =
-        verb->add_option("--hosts", launch->hosts, "run on these hosts: a,b:4")->type_name("LIST");
-    verb->add_flag("--keep-going", launch->plan.keep_going,
-                   "if a rank fails, do not end the others");
-    verb->add_flag("--prefix", launch->plan.prefix, "begin each line of output with the rank: [3]");
+        subcommand->add_option("--hosts", launch->hosts, "run on these hosts: a,b:4")
+            ->type_name("LIST");
+    subcommand->add_flag("--keep-going", launch->plan.keep_going,
+                         "if a rank fails, do not end the others");
+    subcommand->add_flag("--prefix", launch->plan.prefix,
+                         "begin each line of output with the rank: [3]");
     auto rules = std::make_shared<OptionRules>();
     const auto has_hosts = [hosts] { return hosts->count() > 0; };
-    rules->applies(verb->add_option("--ssh", launch->plan.ssh, "what to run in place of ssh")
+    rules->applies(subcommand->add_option("--ssh", launch->plan.ssh, "what to run in place of ssh")
                        ->capture_default_str()
                        ->type_name("COMMAND"),
                    has_hosts, "--hosts");
-    rules->applies(verb->add_option("--address", launch->plan.address,
+    rules->applies(subcommand
+                       ->add_option("--address", launch->plan.address,
                                     "this host for the others; default: SSH_CONNECTION")
                        ->type_name("IP"),
                    has_hosts, "--hosts");
-    verb->add_option("PROGRAM", launch->plan.program, "behind --: the program and its arguments")
+    subcommand
+        ->add_option("PROGRAM", launch->plan.program, "behind --: the program and its arguments")
         ->required()
         ->type_name("");
-    verb->footer(how_to_launch);
-    verb->callback([launch, rules, verb, has_hosts, &run] {
-        rules->check(*verb);
+    subcommand->footer(how_to_launch);
+    subcommand->callback([launch, rules, subcommand, has_hosts, &run] {
+        rules->check(*subcommand);
         launch->check(has_hosts());
         run = [launch] { return launch->run(); };
     });

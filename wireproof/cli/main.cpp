@@ -1,4 +1,4 @@
-// The command wireproof. It has one verb for each task.
+// The command wireproof. It has one subcommand for each task.
 #include "wireproof/cli/run_command.hpp"
 
 int main(int argc, char** argv) {

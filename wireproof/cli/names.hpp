@@ -1,4 +1,4 @@
-// Lists of names in the help of a verb.
+// Lists of names in the help of a subcommand.
 #pragma once
 
 #include <cstddef>

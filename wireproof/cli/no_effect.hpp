@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 
 namespace wireproof::cli {
 

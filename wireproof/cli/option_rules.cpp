@@ -8,7 +8,7 @@
 #include "wireproof/app/common/files.hpp"
 #include "wireproof/cli/no_effect.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -37,17 +37,17 @@ void OptionRules::writes(const CLI::Option* option, const std::string& path) {
     outputs_.push_back({option, &path});
 }
 
-void OptionRules::check(const CLI::App& verb) const {
+void OptionRules::check(const CLI::App& subcommand) const {
     for (const Condition& condition : conditions_) {
         if (!was_given(condition.option) || condition.holds()) continue;
         const std::string name = condition.option->get_name();
         throw NoEffect(name,
                        fmt::format("{} has no effect here: it needs {}", name, condition.needs));
     }
-    check_outputs(verb);
+    check_outputs(subcommand);
 }
 
-void OptionRules::check_outputs(const CLI::App& verb) const {
+void OptionRules::check_outputs(const CLI::App& subcommand) const {
     bool on_standard_output = false;
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
         const auto& [option, path] = outputs_[i];
@@ -61,7 +61,7 @@ void OptionRules::check_outputs(const CLI::App& verb) const {
                                      option->get_name()));
         }
         if (!is_standard_output(*path)) continue;
-        if (was_given(verb.get_option_no_throw("--json"))) {
+        if (was_given(subcommand.get_option_no_throw("--json"))) {
             refuse_usage(fmt::format("--json and {} {} both write to standard output",
                                      option->get_name(), *path));
         }

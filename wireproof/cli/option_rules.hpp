@@ -1,5 +1,6 @@
-// Rules about which options of a verb can be used together. A verb states its rules where it adds
-// its options. An option that would have no effect is refused before the verb runs.
+// Rules about which options of a subcommand can be used together. A subcommand states its rules
+// where it adds its options. An option that would have no effect is refused before the subcommand
+// runs.
 #pragma once
 
 #include <functional>
@@ -21,15 +22,15 @@ public:
     /// The same for several options.
     void apply(const std::vector<const CLI::Option*>& options, const std::function<bool()>& holds,
                const std::string& needs);
-    /// `option` names a file that the verb writes; "-" is standard output. The caller owns `path`,
-    /// which must outlive the rules.
+    /// `option` names a file that the subcommand writes; "-" is standard output. The caller owns
+    /// `path`, which must outlive the rules.
     void writes(const CLI::Option* option, const std::string& path);
 
     /// Call it once, after all options are read. Throws CLI::ValidationError if an option was given
-    /// that has no effect, or if two outputs go to the same place. --json of `verb` also writes to
-    /// standard output. If a file goes to standard output, results go to standard error from now
-    /// on.
-    void check(const CLI::App& verb) const;
+    /// that has no effect, or if two outputs go to the same place. --json of `subcommand` also
+    /// writes to standard output. If a file goes to standard output, results go to standard error
+    /// from now on.
+    void check(const CLI::App& subcommand) const;
 
 private:
     struct Condition {
@@ -41,7 +42,7 @@ private:
         const CLI::Option* option;
         const std::string* path;
     };
-    void check_outputs(const CLI::App& verb) const;
+    void check_outputs(const CLI::App& subcommand) const;
 
     std::vector<Condition> conditions_;
     std::vector<Output> outputs_;

@@ -104,13 +104,15 @@ OptionText text_of(const CLI::Option& option) {
     return text;
 }
 
-VerbText text_of_verb(const CLI::App& verb) {
-    return {verb.get_name(), verb.get_description(), verb.get_footer(), texts_of(verb)};
+SubcommandText text_of_subcommand(const CLI::App& subcommand) {
+    return {subcommand.get_name(), subcommand.get_description(), subcommand.get_footer(),
+            texts_of(subcommand)};
 }
 
 CommandText text_of_command(const CLI::App& app) {
     CommandText text{app.get_name(), app.get_description(), texts_of(app), {}};
-    for (const CLI::App* verb : app.get_subcommands({})) text.verbs.push_back(text_of_verb(*verb));
+    for (const CLI::App* subcommand : app.get_subcommands({}))
+        text.subcommands.push_back(text_of_subcommand(*subcommand));
     return text;
 }
 

@@ -36,7 +36,7 @@ struct OptionText {
     std::string key() const;
 };
 
-struct VerbText {
+struct SubcommandText {
     std::string name;
     std::string what;
     std::string footer;
@@ -47,17 +47,17 @@ struct CommandText {
     std::string name;
     std::string what;
     std::vector<OptionText> options;
-    std::vector<VerbText> verbs;
+    std::vector<SubcommandText> subcommands;
 };
 
 OptionText text_of(const CLI::Option& option);
-VerbText text_of_verb(const CLI::App& verb);
+SubcommandText text_of_subcommand(const CLI::App& subcommand);
 CommandText text_of_command(const CLI::App& app);
 
 /// A validator's description that text_of() reads as the words that an option accepts.
 std::string choices_text(const std::vector<std::string>& choices);
 
-/// Says that the option accepts these words, for an option that its verb checks later.
+/// Says that the option accepts these words, for an option that its subcommand checks later.
 void offer(CLI::Option& option, const std::vector<std::string>& words);
 
 /// Whether the text of the option already names all its choices.

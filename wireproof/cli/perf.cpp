@@ -19,7 +19,7 @@
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/option_text.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::cli {
@@ -114,9 +114,9 @@ T chosen(const char* name, const std::map<std::string, T>& choices, const std::s
 }
 
 template <class T>
-CLI::Option* add_choice(CLI::App& verb, const char* name, const std::map<std::string, T>& choices,
-                        T& value, const char* what) {
-    CLI::Option* const option = verb.add_option_function<std::string>(
+CLI::Option* add_choice(CLI::App& subcommand, const char* name,
+                        const std::map<std::string, T>& choices, T& value, const char* what) {
+    CLI::Option* const option = subcommand.add_option_function<std::string>(
         name,
         [&choices, &value, name](const std::string& word) { value = chosen(name, choices, word); },
         what);
@@ -124,7 +124,7 @@ CLI::Option* add_choice(CLI::App& verb, const char* name, const std::map<std::st
     return option->type_name("NAME");
 }
 
-struct PerfVerb {
+struct PerfSubcommand {
     PerfPlan plan;
     std::string op;
     std::string sizes = "8,64";
@@ -150,7 +150,7 @@ struct PerfVerb {
             refuse_usage("--congestion: " + congestion + " is none of auto, on, off, loss, path");
         }
     }
-    void check(const CLI::App& verb) {
+    void check(const CLI::App& subcommand) {
         choose_operations();
         if (memory != "shared" && memory != "private") {
             refuse_usage("--memory: " + memory + " is neither shared nor private");
@@ -159,7 +159,7 @@ struct PerfVerb {
         choose_congestion();
         const bool between_hosts = listens() || !plan.to.empty();
         if (between_hosts && wire->count() == 0) plan.wire = PerfWire::udp;
-        rules.check(verb);
+        rules.check(subcommand);
         if (plan.is_ib()) return check_ib();
         plan.sizes = sizes_of(sizes);
         check_config();
@@ -263,15 +263,17 @@ struct PerfVerb {
 };
 
 /// Options that say what to measure, for how long, and where the result goes.
-void add_measurement(CLI::App& verb, PerfVerb& perf) {
+void add_measurement(CLI::App& subcommand, PerfSubcommand& perf) {
     PerfPlan& plan = perf.plan;
     CLI::Option* const size =
-        verb.add_option("--size", perf.sizes,
+        subcommand
+            .add_option("--size", perf.sizes,
                         "bytes, one or several with commas (rc and uc: 8,65536)")
             ->type_name("N,N")
             ->capture_default_str();
     perf.size_given = size;
-    accept_whole(*verb.add_option("--in-flight", plan.in_flight,
+    accept_whole(*subcommand
+                      .add_option("--in-flight", plan.in_flight,
                                   "messages or transfers at once (stream 1024, "
                                   "store-async what the window holds, at most 64 MiB; "
                                   "rates of rc and uc 64, of read and fetch-add 16, "
@@ -279,25 +281,25 @@ void add_measurement(CLI::App& verb, PerfVerb& perf) {
                       ->type_name("N"),
                  1, 1 << 20);
     CLI::Option* const per_poll =
-        verb.add_option("--per-poll", plan.per_poll, "stream: requests between two polls")
+        subcommand.add_option("--per-poll", plan.per_poll, "stream: requests between two polls")
             ->type_name("N")
             ->capture_default_str();
     accept_whole(*per_poll, 1, 1 << 16);
     CLI::Option* const rounds =
-        verb.add_option("--rounds", plan.rounds, "rounds of which the medians are taken")
+        subcommand.add_option("--rounds", plan.rounds, "rounds of which the medians are taken")
             ->type_name("N")
             ->capture_default_str();
     accept_whole(*rounds, 1, 1000);
     CLI::Option* const seconds =
-        verb.add_option("--seconds", plan.slice_seconds, "seconds that each round takes")
+        subcommand.add_option("--seconds", plan.slice_seconds, "seconds that each round takes")
             ->type_name("S")
             ->capture_default_str();
     accept_range(*seconds, 0.001, 60);
     CLI::Option* const html =
-        verb.add_option("--html", plan.html, "write a page with plots over size")
+        subcommand.add_option("--html", plan.html, "write a page with plots over size")
             ->type_name("FILE");
     CLI::Option* const json =
-        verb.add_flag("--json", plan.json, "print one JSON object (schema wireproof.perf/1)");
+        subcommand.add_flag("--json", plan.json, "print one JSON object (schema wireproof.perf/1)");
     perf.rules.writes(html, plan.html);
     perf.rules.applies(
         per_poll, [&plan] { return !plan.is_ib() && plan.op == PerfOp::stream; }, "--op stream");
@@ -307,12 +309,14 @@ void add_measurement(CLI::App& verb, PerfVerb& perf) {
 }
 
 /// Options of the path between both ends.
-void add_path(CLI::App& verb, PerfVerb& perf) {
+void add_path(CLI::App& subcommand, PerfSubcommand& perf) {
     PerfPlan& plan = perf.plan;
-    accept_range(*verb.add_option("--loss", plan.loss, "lose a frame, with a probability of 0 to 1")
-                      ->type_name("P"),
-                 0, 0.9);
-    CLI::Option* const mtu = verb.add_option("--mtu", plan.mtu,
+    accept_range(
+        *subcommand.add_option("--loss", plan.loss, "lose a frame, with a probability of 0 to 1")
+             ->type_name("P"),
+        0, 0.9);
+    CLI::Option* const mtu = subcommand
+                                 .add_option("--mtu", plan.mtu,
                                              "IP packet on udp, 128 to 65535 bytes (rc and uc: "
                                              "what a path MTU of 4096 takes)")
                                  ->type_name("N")
@@ -320,27 +324,30 @@ void add_path(CLI::App& verb, PerfVerb& perf) {
     perf.mtu_given = mtu;
     accept_whole(*mtu, 128, 65535);
     CLI::Option* const memory =
-        verb.add_option("--memory", perf.memory,
+        subcommand
+            .add_option("--memory", perf.memory,
                         "memory of stores and gets on shm: shared or private")
             ->type_name("KIND")
             ->capture_default_str();
     offer(*memory, {"shared", "private"});
-    CLI::Option* const congestion = verb.add_option("--congestion", perf.congestion,
+    CLI::Option* const congestion = subcommand
+                                        .add_option("--congestion", perf.congestion,
                                                     "control on udp: off, by loss or by path; "
                                                     "auto: by path between hosts (rc: off); "
                                                     "on: by path")
                                         ->type_name("KIND")
                                         ->capture_default_str();
     offer(*congestion, {"auto", "on", "off", "loss", "path"});
-    CLI::Option* const trust = verb.add_flag("--trust-payload", plan.trust_payload,
-                                             "on udp: no CRC of the bytes of stores and gets; "
-                                             "at both ends");
+    CLI::Option* const trust =
+        subcommand.add_flag("--trust-payload", plan.trust_payload,
+                            "on udp: no CRC of the bytes of stores and gets; "
+                            "at both ends");
     CLI::Option* const to =
-        verb.add_option("--to", plan.to, "the other end is a perf --listen there")
+        subcommand.add_option("--to", plan.to, "the other end is a perf --listen there")
             ->type_name("ADDR:PORT")
             ->check(is_perf_address);
     CLI::Option* const listen =
-        verb.add_option("--listen", plan.listen, "be the other end, until interrupted")
+        subcommand.add_option("--listen", plan.listen, "be the other end, until interrupted")
             ->type_name("ADDR:PORT")
             ->check(is_perf_address);
     to->excludes(listen);
@@ -363,29 +370,31 @@ void add_path(CLI::App& verb, PerfVerb& perf) {
 }  // namespace
 
 void add_perf(CLI::App& app, Run& run) {
-    const auto perf = std::make_shared<PerfVerb>();
+    const auto perf = std::make_shared<PerfSubcommand>();
     PerfPlan& plan = perf->plan;
     plan.seed = chosen_seed(0);
-    CLI::App* verb = app.add_subcommand("perf", "measure latency and rates");
-    add_choice(*verb, "--protocol", protocols, plan.protocol, "what is measured")
+    CLI::App* subcommand = app.add_subcommand("perf", "measure latency and rates");
+    add_choice(*subcommand, "--protocol", protocols, plan.protocol, "what is measured")
         ->default_str("sp-am");
     perf->wire =
-        add_choice(*verb, "--wire", wires, plan.wire, "what carries it")->default_str("shm");
+        add_choice(*subcommand, "--wire", wires, plan.wire, "what carries it")->default_str("shm");
     CLI::Option* const op =
-        verb->add_option("--op", perf->op,
+        subcommand
+            ->add_option("--op", perf->op,
                          "the operation, one of those below (request-reply; rc and uc: all)")
             ->type_name("NAME");
     std::vector<std::string> operations = words_of(ops);
     for (const std::string& one : words_of(ib_ops)) operations.push_back(one);
     offer(*op, operations);
-    add_measurement(*verb, *perf);
-    add_path(*verb, *perf);
-    accept_whole(*verb->add_option("--seed", plan.seed, "seed of faults, sessions and contents")
-                      ->type_name("N"),
-                 0, std::numeric_limits<std::uint64_t>::max());
-    verb->footer(perf_examples);
-    verb->callback([perf, verb, &run] {
-        perf->check(*verb);
+    add_measurement(*subcommand, *perf);
+    add_path(*subcommand, *perf);
+    accept_whole(
+        *subcommand->add_option("--seed", plan.seed, "seed of faults, sessions and contents")
+             ->type_name("N"),
+        0, std::numeric_limits<std::uint64_t>::max());
+    subcommand->footer(perf_examples);
+    subcommand->callback([perf, subcommand, &run] {
+        perf->check(*subcommand);
         run = [perf] { return perf->run(); };
     });
 }

@@ -9,7 +9,7 @@
 
 namespace wireproof::cli {
 
-/// The results of a verb, whether it succeeded or failed.
+/// The results of a subcommand, whether it succeeded or failed.
 struct Report {
     std::string_view schema;  // of the JSON object
     std::string file;
@@ -21,8 +21,8 @@ struct Report {
 std::string report_table(const CarryOptions& options, const Report& report);
 std::string report_json(const CarryOptions& options, const Report& report);
 
-/// Prints the report at the end of a verb: the text or JSON on the output, the error on standard
-/// error. Returns the exit code.
+/// Prints the report at the end of a subcommand: the text or JSON on the output, the error on
+/// standard error. Returns the exit code.
 int conclude(const CarryOptions& options, const Report& report);
 
 }  // namespace wireproof::cli

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -43,10 +43,10 @@ void results_to_standard_error() {
     place = stderr;
 }
 
-void print_error_object(std::string_view verb, std::string_view error) {
+void print_error_object(std::string_view subcommand, std::string_view error) {
     using Json = nlohmann::ordered_json;
-    const int version = verb == "stat" ? 2 : 1;
-    const Json object = {{"schema", fmt::format("wireproof.{}/{}", verb, version)},
+    const int version = subcommand == "stat" ? 2 : 1;
+    const Json object = {{"schema", fmt::format("wireproof.{}/{}", subcommand, version)},
                          {"error", error}};
     // A file name in the error may contain bytes that are not valid text.
     print_result_of_failure(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");

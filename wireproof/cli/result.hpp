@@ -1,4 +1,4 @@
-// The result of a verb: text for a person, or one JSON object. Each run has one result.
+// The result of a subcommand: text for a person, or one JSON object. Each run has one result.
 #pragma once
 
 #include <exception>
@@ -27,7 +27,7 @@ bool result_printed();
 /// A file goes to standard output, so the result must go to standard error.
 void results_to_standard_error();
 
-/// Prints the JSON object of a verb that has no result. It has the schema and the error.
-void print_error_object(std::string_view verb, std::string_view error);
+/// Prints the JSON object of a subcommand that has no result. It has the schema and the error.
+void print_error_object(std::string_view subcommand, std::string_view error);
 
 }  // namespace wireproof::cli

@@ -72,12 +72,12 @@ std::string with_the_choice(const std::string& problem) {
 // CLI11 says "subcommand", and says that one is missing if it is unknown.
 std::string usage_problem(Command& command, const CLI::Error& error) {
     const std::vector<std::string> rest = command.app.remaining(true);
-    if (CLI::App* const verb = command.verb(); verb != nullptr) {
+    if (CLI::App* const subcommand = command.subcommand(); subcommand != nullptr) {
         if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) {
             return with_the_choice(error.what());
         }
         std::vector<std::string> names;
-        for (const OptionText& option : text_of_verb(*verb).options) {
+        for (const OptionText& option : text_of_subcommand(*subcommand).options) {
             for (const auto& some : {option.names, option.off_names}) {
                 names.insert(names.end(), some.begin(), some.end());
             }
@@ -85,10 +85,10 @@ std::string usage_problem(Command& command, const CLI::Error& error) {
         const bool is_option = !rest.empty() && rest.front().starts_with("--");
         return error.what() + (is_option ? did_you_mean(rest.front(), names) : std::string());
     }
-    if (rest.empty()) return "a verb is missing; wireproof --help names them";
-    std::string like = did_you_mean(rest.front(), command.verb_names());
+    if (rest.empty()) return "a subcommand is missing; wireproof --help names them";
+    std::string like = did_you_mean(rest.front(), command.subcommand_names());
     if (like.empty()) like = "; wireproof --help names them";
-    return fmt::format("unknown verb: {}{}", rest.front(), like);
+    return fmt::format("unknown subcommand: {}{}", rest.front(), like);
 }
 
 /// True if the caller reads a JSON object. This looks at the words itself, because the parser stops
@@ -98,10 +98,10 @@ bool wants_json(const std::vector<std::string>& words) {
 }
 
 /// Reports why the run failed: in one line, and also as a JSON object if no result was printed.
-void report_failure(const std::string& verb, bool json, const std::string& why) {
-    if (json && !result_printed() && !verb.empty()) {
+void report_failure(const std::string& subcommand, bool json, const std::string& why) {
+    if (json && !result_printed() && !subcommand.empty()) {
         try {
-            print_error_object(verb, why);
+            print_error_object(subcommand, why);
         } catch (const Failure&) {
             // Nobody reads standard output. The line below gives the first error.
         }
@@ -109,9 +109,9 @@ void report_failure(const std::string& verb, bool json, const std::string& why) 
     tell(fmt::format("wireproof: {}", why));
 }
 
-/// The verb that the words begin with, if there is one.
-std::string verb_of(const std::vector<std::string>& words) {
-    const std::vector<std::string> names = Command().verb_names();
+/// The subcommand that the words begin with, if there is one.
+std::string subcommand_of(const std::vector<std::string>& words) {
+    const std::vector<std::string> names = Command().subcommand_names();
     const auto found = std::find_first_of(words.begin(), words.end(), names.begin(), names.end());
     return found == words.end() ? std::string() : *found;
 }
@@ -182,23 +182,23 @@ int run_command(int argc, char** argv) {
     try {
         command = understood(words);
     } catch (const Refused& refused) {
-        report_failure(verb_of(words), wants_json(words), refused.why);
+        report_failure(subcommand_of(words), wants_json(words), refused.why);
         return exit_usage;
     }
     keep_command_line(argc > 0 ? argv[0] : "wireproof", words);
-    const CLI::App* const chosen = command->verb();
-    const std::string verb = chosen == nullptr ? std::string() : chosen->get_name();
+    const CLI::App* const chosen = command->subcommand();
+    const std::string subcommand = chosen == nullptr ? std::string() : chosen->get_name();
     const bool json = wants_json(words);
     try {
         return with_output_written(command->run());
     } catch (const Interrupted& interrupted) {
-        report_failure(verb, json, interrupted.what());
+        report_failure(subcommand, json, interrupted.what());
         // Let the signal end this process, so that a shell that runs us in a loop ends, too.
         std::signal(interrupted.signal(), SIG_DFL);
         std::raise(interrupted.signal());
     } catch (const std::exception& failure) {
         if (!is_reader_gone(failure)) {
-            report_failure(verb, json, failure.what());
+            report_failure(subcommand, json, failure.what());
             return exit_failed;
         }
         restore_write_signals();

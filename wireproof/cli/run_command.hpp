@@ -3,8 +3,8 @@
 
 namespace wireproof::cli {
 
-/// Reads the command line and the configuration, runs the chosen verb, and reports what fails on
-/// standard error. Takes what main takes, and returns the exit code.
+/// Reads the command line and the configuration, runs the chosen subcommand, and reports what fails
+/// on standard error. Takes what main takes, and returns the exit code.
 int run_command(int argc, char** argv);
 
 }  // namespace wireproof::cli

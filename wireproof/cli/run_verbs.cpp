@@ -14,7 +14,7 @@
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/option_text.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 #include "wireproof/cli/verbs_config.hpp"
 #include "wireproof/cli/write_signals.hpp"
 #include "wireproof/front/verbs/settings.hpp"
@@ -115,41 +115,43 @@ private:
 
 }  // namespace
 
-void add_verbs(CLI::App& app, Run& run) {
+void add_subcommands(CLI::App& app, Run& run) {
     const auto verbs = std::make_shared<RunVerbs>();
-    CLI::App* verb = app.add_subcommand("verbs", "run an RDMA program without an RDMA adapter");
+    CLI::App* subcommand =
+        app.add_subcommand("verbs", "run an RDMA program without an RDMA adapter");
     const auto all = verbs::all_settings();
     verbs->values.resize(all.size());
     std::vector<CLI::Option*> options;
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (all[i].value[0] == '\0') {
             std::string& value = verbs->values[i];
-            verb->add_flag_callback(
+            subcommand->add_flag_callback(
                 all[i].option, [&value] { value = "1"; }, all[i].help);
             continue;
         }
-        options.push_back(verb->add_option(all[i].option, verbs->values[i], all[i].help)
+        options.push_back(subcommand->add_option(all[i].option, verbs->values[i], all[i].help)
                               ->type_name(all[i].value));
         const std::string choices = all[i].choices;
         if (!choices.empty()) offer(*options.back(), CLI::detail::split(choices, ','));
     }
     options.push_back(
-        verb->add_option("--config", verbs->config, "settings in TOML: seed = 5, one a line")
+        subcommand->add_option("--config", verbs->config, "settings in TOML: seed = 5, one a line")
             ->type_name("FILE"));
     CLI::Option* const program =
-        verb->add_option("PROGRAM", verbs->program, "behind --: the program and its arguments")
+        subcommand
+            ->add_option("PROGRAM", verbs->program, "behind --: the program and its arguments")
             ->required()
             ->type_name("");
     // CLI11 calls this before it misses PROGRAM.
-    verb->add_flag_callback(
+    subcommand->add_flag_callback(
         "--print-config",
         [verbs, program] {
             verbs->prints_config = true;
             program->required(false);
         },
         "print all settings and where their values are from");
-    verb->footer(how_to_run_verbs);
-    verb->callback([verbs, options, &run] {
+    subcommand->footer(how_to_run_verbs);
+    subcommand->callback([verbs, options, &run] {
         for (const CLI::Option* option : options) {
             if (option->count() > 0 && option->as<std::string>().empty()) {
                 refuse_usage(option->get_name() + " needs a value");

@@ -20,8 +20,8 @@
 #include "wireproof/cli/option_text.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/search_list.hpp"
+#include "wireproof/cli/subcommands.hpp"
 #include "wireproof/cli/timing.hpp"
-#include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/ladder/scenario.hpp"
 #include "wireproof/lab/search/search_am.hpp"
 #include "wireproof/lab/search/search_json.hpp"
@@ -72,7 +72,7 @@ struct Findings {
 };
 
 /// One search, with the options that say what is searched.
-struct SearchVerb {
+struct SearchSubcommand {
     std::string protocol;
     std::uint32_t window = 2;
     std::uint32_t modulus = 0;   // 0: the smallest one
@@ -105,8 +105,8 @@ struct SearchVerb {
     }
 
     /// Fills in the values that were not given. Throws if the task cannot be searched.
-    void check(const CLI::App& verb) {
-        rules_of_options.check(verb);
+    void check(const CLI::App& subcommand) {
+        rules_of_options.check(subcommand);
         if (!tasks.empty()) return;
         if (protocol.empty()) refuse_usage("search needs a PROTOCOL or --tasks FILE");
         check_rule();
@@ -351,16 +351,17 @@ std::string rules_text() {
     return text;
 }
 
-void add_faults(CLI::App& verb, SearchVerb& search) {
+void add_faults(CLI::App& subcommand, SearchSubcommand& search) {
     search.faults_given =
-        verb.add_option("--faults", search.faults,
+        subcommand
+            .add_option("--faults", search.faults,
                         "how many faults, early timers too (sp-am: 2; cxl-llr: 3; else any)")
             ->type_name("N");
     accept_whole(*search.faults_given, 0, 100);
-    verb.add_flag("--any-faults", search.any_faults, "without a limit")
+    subcommand.add_flag("--any-faults", search.any_faults, "without a limit")
         ->excludes(search.faults_given);
-    const auto flag = [&verb](const char* names, auto& value, const char* what) {
-        verb.add_flag_function(
+    const auto flag = [&subcommand](const char* names, auto& value, const char* what) {
+        subcommand.add_flag_function(
             names, [&value](std::int64_t given) { value = given > 0; }, what);
     };
     flag("--damage,!--no-damage", search.damage, "frames may be damaged (default)");
@@ -373,13 +374,14 @@ void add_faults(CLI::App& verb, SearchVerb& search) {
 }
 
 /// The options of one search.
-std::vector<const CLI::Option*> add_task(CLI::App& verb, SearchVerb& search) {
-    const std::size_t before = verb.get_options().size();
+std::vector<const CLI::Option*> add_task(CLI::App& subcommand, SearchSubcommand& search) {
+    const std::size_t before = subcommand.get_options().size();
     const std::vector<std::string> known(lab::protocol_names.begin(), lab::protocol_names.end());
-    verb.add_option("PROTOCOL", search.protocol, either_of(known))->check(CLI::IsMember(known));
-    const auto number = [&verb](const char* name, auto& value, const char* what,
-                                std::uint64_t least, std::uint64_t most) {
-        CLI::Option* const option = verb.add_option(name, value, what)->type_name("N");
+    subcommand.add_option("PROTOCOL", search.protocol, either_of(known))
+        ->check(CLI::IsMember(known));
+    const auto number = [&subcommand](const char* name, auto& value, const char* what,
+                                      std::uint64_t least, std::uint64_t most) {
+        CLI::Option* const option = subcommand.add_option(name, value, what)->type_name("N");
         accept_whole(*option, least, most);
         return option;
     };
@@ -388,13 +390,13 @@ std::vector<const CLI::Option*> add_task(CLI::App& verb, SearchVerb& search) {
     number("--modulus", search.modulus,
            "how many sequence numbers there are (the least that suits; sp-am: 64)", 2, 65536);
     number("--messages", search.messages, "how many A sends (6; sp-am: 3)", 1, 100);
-    verb.add_flag("--both-ways", search.both_ways, "B sends as many");
+    subcommand.add_flag("--both-ways", search.both_ways, "B sends as many");
     number("--in-flight", search.in_flight, "frames on the way, each way", 1,
            lab::SearchSetting::in_flight_max)
         ->capture_default_str();
-    add_faults(verb, search);
+    add_faults(subcommand, search);
     CLI::Option* const rule =
-        verb.add_option("--rule", search.rule, rules_text())->type_name("NAME");
+        subcommand.add_option("--rule", search.rule, rules_text())->type_name("NAME");
     std::vector<std::string> all_rules;
     for (const std::string& name : protocols_with_rules()) {
         const auto rules = lab::search_rules(*lab::protocol_of(name));
@@ -405,20 +407,20 @@ std::vector<const CLI::Option*> add_task(CLI::App& verb, SearchVerb& search) {
         rule, [&search] { return !search.protocol.empty() && !search.rules().empty(); },
         either_of(protocols_with_rules()));
     search.rules_of_options.applies(
-        verb.add_option("--recovery", search.recovery, "of sp-am: go-back-n or selective")
+        subcommand.add_option("--recovery", search.recovery, "of sp-am: go-back-n or selective")
             ->check(CLI::IsMember(recoveries))
             ->type_name("KIND"),
         [&search] { return search.is_am(); }, "sp-am");
     number("--states", search.states, "give up after so many; 20 million need about 0.9 GB", 1,
            1'000'000'000)
         ->capture_default_str();
-    const auto all = verb.get_options();
+    const auto all = subcommand.get_options();
     return {all.begin() + static_cast<std::ptrdiff_t>(before), all.end()};
 }
 
 // The words of the line are those of a command line.
-ListedSearch SearchVerb::read_line(const std::string& line) const {
-    const auto one = std::make_shared<SearchVerb>();
+ListedSearch SearchSubcommand::read_line(const std::string& line) const {
+    const auto one = std::make_shared<SearchSubcommand>();
     const auto app = std::make_shared<CLI::App>();
     app->set_help_flag();
     add_task(*app, *one);
@@ -433,23 +435,25 @@ ListedSearch SearchVerb::read_line(const std::string& line) const {
 }  // namespace
 
 void add_search(CLI::App& app, Run& run) {
-    const auto search = std::make_shared<SearchVerb>();
-    CLI::App* verb = app.add_subcommand("search", "look at every state of a small world");
-    const auto of_a_task = add_task(*verb, *search);
-    verb->add_option("--tasks", search->tasks, "do the searches of this list, one in each line")
+    const auto search = std::make_shared<SearchSubcommand>();
+    CLI::App* subcommand = app.add_subcommand("search", "look at every state of a small world");
+    const auto of_a_task = add_task(*subcommand, *search);
+    subcommand
+        ->add_option("--tasks", search->tasks, "do the searches of this list, one in each line")
         ->type_name("FILE");
     CLI::Option* const out =
-        verb->add_option("--out", search->out, "write a counterexample as a scenario")
+        subcommand->add_option("--out", search->out, "write a counterexample as a scenario")
             ->type_name("FILE");
     search->rules_of_options.writes(out, search->out);
     const auto is_alone = [&chosen = *search] { return chosen.tasks.empty(); };
     search->rules_of_options.apply(of_a_task, is_alone, "a single search, not --tasks");
     search->rules_of_options.applies(out, is_alone, "a single search, not --tasks");
-    search->timing.add(*verb);
-    verb->add_flag("--json", search->json, "print one JSON object (schema wireproof.search/1)");
-    verb->footer(search_footer);
-    verb->callback([search, verb, &run] {
-        search->check(*verb);
+    search->timing.add(*subcommand);
+    subcommand->add_flag("--json", search->json,
+                         "print one JSON object (schema wireproof.search/1)");
+    subcommand->footer(search_footer);
+    subcommand->callback([search, subcommand, &run] {
+        search->check(*subcommand);
         run = [search] { return search->run(); };
     });
 }

@@ -1,4 +1,4 @@
-// The verbs send and recv: carry between two hosts.
+// The subcommands send and recv: carry between two hosts.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/report.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -209,17 +209,17 @@ void receive(const TwoHosts& hosts, Report& report) {
 void add_send(CLI::App& app, Run& run) {
     const auto hosts = std::make_shared<TwoHosts>();
     CarryOptions& options = hosts->options;
-    CLI::App* verb = app.add_subcommand("send", "send a file to a host that runs recv");
-    verb->add_option("FILE", options.file, "the file")->required()->type_name("");
-    verb->add_option("--to", hosts->address, "where recv listens")
+    CLI::App* subcommand = app.add_subcommand("send", "send a file to a host that runs recv");
+    subcommand->add_option("FILE", options.file, "the file")->required()->type_name("");
+    subcommand->add_option("--to", hosts->address, "where recv listens")
         ->required()
         ->check(is_destination)
         ->type_name("ADDR:PORT");
-    add_fault_options(*verb, options);
-    add_path_options(*verb, options);
-    verb->add_flag("--json", options.json, "print one JSON object (schema wireproof.send/1)");
-    verb->footer(send_examples);
-    verb->callback([hosts, &run] {
+    add_fault_options(*subcommand, options);
+    add_path_options(*subcommand, options);
+    subcommand->add_flag("--json", options.json, "print one JSON object (schema wireproof.send/1)");
+    subcommand->footer(send_examples);
+    subcommand->callback([hosts, &run] {
         check_packets(hosts->options);
         run = [hosts] {
             return reported(hosts->options,
@@ -232,26 +232,29 @@ void add_send(CLI::App& app, Run& run) {
 void add_recv(CLI::App& app, Run& run) {
     const auto hosts = std::make_shared<TwoHosts>();
     CarryOptions& options = hosts->options;
-    CLI::App* verb = app.add_subcommand("recv", "receive one file from a host that runs send");
-    verb->add_option("--listen", hosts->address, "our own address; port 0: one that is free")
+    CLI::App* subcommand =
+        app.add_subcommand("recv", "receive one file from a host that runs send");
+    subcommand->add_option("--listen", hosts->address, "our own address; port 0: one that is free")
         ->required()
         ->check(is_address)
         ->type_name("ADDR:PORT");
     const auto rules = std::make_shared<OptionRules>();
     rules->writes(
-        verb->add_option("--out", options.out, "its name once it is whole; -: standard output")
+        subcommand
+            ->add_option("--out", options.out, "its name once it is whole; -: standard output")
             ->required()
             ->type_name("FILE"),
         options.out);
-    accept_range(*verb->add_option("--wait", hosts->wait, "seconds to wait for a sender (for ever)")
-                      ->type_name("S"),
-                 0.1, 1e7);
-    add_fault_options(*verb, options);
-    add_path_options(*verb, options);
-    verb->add_flag("--json", options.json, "print one JSON object (schema wireproof.recv/1)");
-    verb->footer(recv_examples);
-    verb->callback([hosts, rules, verb, &run] {
-        rules->check(*verb);
+    accept_range(
+        *subcommand->add_option("--wait", hosts->wait, "seconds to wait for a sender (for ever)")
+             ->type_name("S"),
+        0.1, 1e7);
+    add_fault_options(*subcommand, options);
+    add_path_options(*subcommand, options);
+    subcommand->add_flag("--json", options.json, "print one JSON object (schema wireproof.recv/1)");
+    subcommand->footer(recv_examples);
+    subcommand->callback([hosts, rules, subcommand, &run] {
+        rules->check(*subcommand);
         check_packets(hosts->options);
         run = [hosts] {
             return reported(hosts->options,

@@ -23,8 +23,8 @@
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/soak_worlds.hpp"
+#include "wireproof/cli/subcommands.hpp"
 #include "wireproof/cli/timing.hpp"
-#include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/engines/link_engines.hpp"
 
 namespace wireproof::cli {
@@ -49,7 +49,7 @@ std::vector<std::string> link_protocols() {
     return names;
 }
 
-struct SoakVerb {
+struct SoakSubcommand {
     std::string protocol = "sp-am";
     std::string congestion;  // empty: each world draws its own
     std::uint64_t worlds = 0;
@@ -72,7 +72,7 @@ struct SoakVerb {
     static void help_with_soak(task_pool::TaskPool& pool) {
         const auto setup = pool.await_setup();
         if (!setup) return;
-        SoakVerb soak;
+        SoakSubcommand soak;
         const Json given = Json::parse(*setup);
         soak.protocol = given.at(0);
         soak.seed = given.at(1);
@@ -200,45 +200,49 @@ struct SoakVerb {
 }  // namespace
 
 void add_soak(CLI::App& app, Run& run) {
-    const auto soak = std::make_shared<SoakVerb>();
-    CLI::App* verb = app.add_subcommand("soak", "simulate random worlds until one breaks a rule");
+    const auto soak = std::make_shared<SoakSubcommand>();
+    CLI::App* subcommand =
+        app.add_subcommand("soak", "simulate random worlds until one breaks a rule");
     constexpr auto any = std::numeric_limits<std::uint64_t>::max();
     const std::vector<std::string> links = link_protocols();
     std::vector<std::string> protocols = {"sp-am", "rc", "uc", "ib"};
     protocols.insert(protocols.end(), links.begin(), links.end());
-    verb->add_option(
+    subcommand
+        ->add_option(
             "--protocol", soak->protocol,
             "sp-am, rc, uc, ib: queue pairs of rc and uc,\nor a link engine: " + either_of(links))
         ->type_name("NAME")
         ->check(CLI::IsMember(protocols))
         ->capture_default_str();
     const CLI::Option* control =
-        verb->add_option("--congestion", soak->congestion,
+        subcommand
+            ->add_option("--congestion", soak->congestion,
                          "control of rc, and of sp-am with selective "
                          "recovery; else each world draws its own")
             ->type_name("KIND")
             ->check(CLI::IsMember(std::vector<std::string>(congestion::kind_names.begin(),
                                                            congestion::kind_names.end())));
-    accept_whole(*verb->add_option("--worlds", soak->worlds,
+    accept_whole(*subcommand
+                      ->add_option("--worlds", soak->worlds,
                                    "how many worlds (1000 if neither this nor --seconds)")
                       ->type_name("N"),
                  1, any);
     accept_range(
-        *verb->add_option("--seconds", soak->seconds, "simulate worlds for so many seconds")
+        *subcommand->add_option("--seconds", soak->seconds, "simulate worlds for so many seconds")
              ->type_name("S"),
         0.1, 1e7);
     accept_whole(
-        *verb->add_option("--seed", soak->seed, "seed of the first world; the others follow")
+        *subcommand->add_option("--seed", soak->seed, "seed of the first world; the others follow")
              ->type_name("N"),
         0, any);
-    soak->timing.add(*verb);
-    verb->add_flag("--json", soak->json, "print one JSON object (schema wireproof.soak/1)");
-    verb->footer(soak_examples);
+    soak->timing.add(*subcommand);
+    subcommand->add_flag("--json", soak->json, "print one JSON object (schema wireproof.soak/1)");
+    subcommand->footer(soak_examples);
     soak->rules.applies(
-        control, [verb_of = soak.get()] { return !verb_of->link_engine(); },
+        control, [subcommand_of = soak.get()] { return !subcommand_of->link_engine(); },
         "--protocol sp-am, rc, uc or ib");
-    verb->callback([soak, verb, &run] {
-        soak->rules.check(*verb);
+    subcommand->callback([soak, subcommand, &run] {
+        soak->rules.check(*subcommand);
         run = [soak] { return soak->run(); };
     });
 }

@@ -9,7 +9,7 @@
 #include "wireproof/app/common/progress.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 #include "wireproof/lab/sp2/sp2_figures.hpp"
 
 namespace wireproof::cli {
@@ -143,15 +143,16 @@ struct Sp2Verb {
 
 void add_sp2(CLI::App& app, Run& run) {
     const auto sp2 = std::make_shared<Sp2Verb>();
-    CLI::App* verb = app.add_subcommand("sp2", "run SP AM on a model of the IBM SP");
+    CLI::App* subcommand = app.add_subcommand("sp2", "run SP AM on a model of the IBM SP");
     accept_whole(
-        *verb->add_option("--nodes", sp2->nodes, "nodes of the machine, 2 to 64; pairs run at once")
+        *subcommand
+             ->add_option("--nodes", sp2->nodes, "nodes of the machine, 2 to 64; pairs run at once")
              ->capture_default_str()
              ->type_name("N"),
         2, 64);
-    verb->add_flag("--json", sp2->json, "print one JSON object (schema wireproof.sp2/1)");
-    verb->footer(sp2_examples);
-    verb->callback([sp2, &run] { run = [sp2] { return sp2->run(); }; });
+    subcommand->add_flag("--json", sp2->json, "print one JSON object (schema wireproof.sp2/1)");
+    subcommand->footer(sp2_examples);
+    subcommand->callback([sp2, &run] { run = [sp2] { return sp2->run(); }; });
 }
 
 }  // namespace wireproof::cli

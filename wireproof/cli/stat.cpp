@@ -14,7 +14,7 @@
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/stat_values.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -48,7 +48,7 @@ Examples:
 Exit code 0: done; 1: a PID shows nothing, or a file cannot be written; 2: the
 command line is wrong.)";
 
-struct StatVerb {
+struct StatSubcommand {
     std::vector<int> processes;
     std::string tree;
     std::string out;
@@ -113,43 +113,44 @@ struct StatVerb {
 }  // namespace
 
 void add_stat(CLI::App& app, Run& run) {
-    const auto stat = std::make_shared<StatVerb>();
-    StatVerb* const verb_of = stat.get();
-    CLI::App* verb = app.add_subcommand("stat", "what running programs count");
+    const auto stat = std::make_shared<StatSubcommand>();
+    StatSubcommand* const subcommand_of = stat.get();
+    CLI::App* subcommand = app.add_subcommand("stat", "what running programs count");
     accept_whole(
-        *verb->add_option("PID", stat->processes, "process numbers: of these programs only")
+        *subcommand->add_option("PID", stat->processes, "process numbers: of these programs only")
              ->type_name(""),
         1, std::numeric_limits<int>::max());
-    verb->add_option("--tree", stat->tree, "write files for exporters into this folder")
+    subcommand->add_option("--tree", stat->tree, "write files for exporters into this folder")
         ->type_name("DIR");
-    const CLI::Option* prometheus =
-        verb->add_flag("--prometheus", stat->prometheus, "print the text format of Prometheus");
+    const CLI::Option* prometheus = subcommand->add_flag("--prometheus", stat->prometheus,
+                                                         "print the text format of Prometheus");
     const CLI::Option* out =
-        verb->add_option("--out", stat->out, "write that into this file")->type_name("FILE");
+        subcommand->add_option("--out", stat->out, "write that into this file")->type_name("FILE");
     CLI::Option* const every =
-        verb->add_option("--every", stat->every_s,
+        subcommand
+            ->add_option("--every", stat->every_s,
                          "print or write them again after so many seconds, until interrupted")
             ->type_name("S");
     accept_range(*every, 0.1, 86400);
-    const CLI::Option* json =
-        verb->add_flag("--json", stat->json, "print one JSON object (schema wireproof.stat/2)");
-    const auto to_a_file = [verb_of] {
-        return !verb_of->out.empty() && !is_standard_output(verb_of->out);
+    const CLI::Option* json = subcommand->add_flag(
+        "--json", stat->json, "print one JSON object (schema wireproof.stat/2)");
+    const auto to_a_file = [subcommand_of] {
+        return !subcommand_of->out.empty() && !is_standard_output(subcommand_of->out);
     };
     stat->rules.applies(
-        prometheus, [verb_of] { return verb_of->tree.empty(); }, "no --tree");
+        prometheus, [subcommand_of] { return subcommand_of->tree.empty(); }, "no --tree");
     stat->rules.applies(
-        json, [verb_of] { return verb_of->tree.empty() && !verb_of->prometheus; },
+        json, [subcommand_of] { return subcommand_of->tree.empty() && !subcommand_of->prometheus; },
         "no --tree and no --prometheus");
     stat->rules.applies(
-        out, [verb_of] { return verb_of->prometheus; }, "--prometheus");
+        out, [subcommand_of] { return subcommand_of->prometheus; }, "--prometheus");
     stat->rules.writes(out, stat->out);
     stat->rules.applies(
-        every, [verb_of, to_a_file] { return !verb_of->prometheus || to_a_file(); },
+        every, [subcommand_of, to_a_file] { return !subcommand_of->prometheus || to_a_file(); },
         "--out FILE or no --prometheus");
-    verb->footer(stat_examples);
-    verb->callback([stat, verb, &run] {
-        stat->rules.check(*verb);
+    subcommand->footer(stat_examples);
+    subcommand->callback([stat, subcommand, &run] {
+        stat->rules.check(*subcommand);
         run = [stat] { return stat->run(); };
     });
 }

@@ -23,10 +23,10 @@
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
+#include "wireproof/cli/subcommands.hpp"
 #include "wireproof/cli/sweep_advice.hpp"
 #include "wireproof/cli/sweep_lines.hpp"
 #include "wireproof/cli/timing.hpp"
-#include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/link_retry/retry_ladder.hpp"
 
 namespace wireproof::cli {
@@ -67,7 +67,7 @@ std::string sweep_footer() {
            sweep_examples;
 }
 
-struct SweepVerb {
+struct SweepSubcommand {
     lab::RetrySettings settings;
     lab::RetryPlan plan;
     SweepLineOptions line;
@@ -97,8 +97,8 @@ struct SweepVerb {
     bool of_file() const { return !file.empty() && of_points(); }
     bool of_a_point_alone() const { return file.empty() && of_points(); }
 
-    void check(const CLI::App& verb) {
-        rules.check(verb);
+    void check(const CLI::App& subcommand) {
+        rules.check(subcommand);
         const bool has_a_point =
             std::any_of(of_a_point.begin(), of_a_point.end(),
                         [](const CLI::Option* option) { return option->count() > 0; });
@@ -289,25 +289,27 @@ struct SweepVerb {
     }
 };
 
-void add_settings(CLI::App& verb, SweepVerb& sweep) {
+void add_settings(CLI::App& subcommand, SweepSubcommand& sweep) {
     lab::RetrySettings& s = sweep.settings;
-    const auto whole = [&verb](const char* name, auto& value, const char* what,
-                               std::uint64_t most) {
-        CLI::Option* const option = verb.add_option(name, value, what)->type_name("N");
+    const auto whole = [&subcommand](const char* name, auto& value, const char* what,
+                                     std::uint64_t most) {
+        CLI::Option* const option = subcommand.add_option(name, value, what)->type_name("N");
         accept_whole(*option, 1, most);
         return option;
     };
     std::vector<std::string> names(lab::retry_protocol_names.begin(),
                                    lab::retry_protocol_names.end());
-    verb.add_option("--protocol", sweep.protocol, either_of(names))
+    subcommand.add_option("--protocol", sweep.protocol, either_of(names))
         ->type_name("NAME")
         ->check(CLI::IsMember(names));
-    accept_range(*verb.add_option("--ber", s.bit_error, "bit error rate, both ways: 0, or 1e-17 up")
-                      ->type_name("P"),
-                 0, 0.1);
+    accept_range(
+        *subcommand.add_option("--ber", s.bit_error, "bit error rate, both ways: 0, or 1e-17 up")
+             ->type_name("P"),
+        0, 0.1);
     sweep.payload_given = whole("--payload", s.payload, "bytes of a message", 65536);
     sweep.payload_given->default_str("4096");
-    accept_whole(*verb.add_option("--loop", s.loop,
+    accept_whole(*subcommand
+                      .add_option("--loop", s.loop,
                                   "bytes from a bad unit's end until the first "
                                   "resent one may start")
                       ->default_str("2000")
@@ -316,31 +318,34 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
     whole("--buffer", s.buffer, "units that may be unacknowledged", 524'288);
     whole("--ack-every", s.ack_every, "units for each ack", 1024);
     whole("--timer", s.timer, "bytes after which silence is a failure", 10'000'000'000);
-    accept_whole(*verb.add_option("--overhead", s.overhead,
+    accept_whole(*subcommand
+                      .add_option("--overhead", s.overhead,
                                   "pcie: bytes around the data: 28, or 24 without an ECRC")
                       ->default_str("28")
                       ->type_name("N"),
                  12, 64);
-    accept_range(*verb.add_option("--notice-loss", s.notice_loss,
+    accept_range(*subcommand
+                      .add_option("--notice-loss", s.notice_loss,
                                   "lose the notice of a failure, with this probability")
                       ->type_name("P"),
                  0, 1);
-    verb.add_flag("--clean-back", s.clean_back, "no bit errors on the way back");
-    verb.add_flag("--loaded-back", s.loaded_back, "the other direction is saturated, too");
-    verb.add_flag("--renak-on-bad-head", s.renak_on_bad_head,
-                  "pcie: a resent TLP that is bad draws another Nak");
+    subcommand.add_flag("--clean-back", s.clean_back, "no bit errors on the way back");
+    subcommand.add_flag("--loaded-back", s.loaded_back, "the other direction is saturated, too");
+    subcommand.add_flag("--renak-on-bad-head", s.renak_on_bad_head,
+                        "pcie: a resent TLP that is bad draws another Nak");
 }
 
 /// Options that choose the points and the way in which each is simulated.
-void add_points(CLI::App& verb, SweepVerb& sweep) {
+void add_points(CLI::App& subcommand, SweepSubcommand& sweep) {
     CLI::Option* const file =
-        verb.add_option("FILE", sweep.file,
+        subcommand
+            .add_option("FILE", sweep.file,
                         "a grid of points in TOML (share/doc/wireproof/guide/links/sweeps.md)")
             ->type_name("FILE");
-    const std::size_t before = verb.get_options().size();
-    add_settings(verb, sweep);
-    sweep.line.add(verb, sweep.settings);
-    const std::vector<CLI::Option*> all = verb.get_options();
+    const std::size_t before = subcommand.get_options().size();
+    add_settings(subcommand, sweep);
+    sweep.line.add(subcommand, sweep.settings);
+    const std::vector<CLI::Option*> all = subcommand.get_options();
     sweep.of_a_point.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
     sweep.rules.applies(
         file, [&sweep] { return sweep.of_file(); }, "neither --paper nor --presets");
@@ -359,25 +364,28 @@ void add_points(CLI::App& verb, SweepVerb& sweep) {
     }
 }
 
-void add_advice(CLI::App& verb, SweepVerb& sweep) {
+void add_advice(CLI::App& subcommand, SweepSubcommand& sweep) {
     CLI::Option* const rate =
-        verb.add_option("--rate", sweep.rate, "rate of the line in bits per second, such as 800g")
+        subcommand
+            .add_option("--rate", sweep.rate, "rate of the line in bits per second, such as 800g")
             ->type_name("R")
             ->check([](const std::string& text) {
                 return parse_rate(text) ? "" : text + " is no rate such as 800g or 1.6t";
             });
     CLI::Option* const length =
-        verb.add_option("--length", sweep.length, "length of the cable, such as 500m or 2km")
+        subcommand.add_option("--length", sweep.length, "length of the cable, such as 500m or 2km")
             ->type_name("L")
             ->check([](const std::string& text) {
                 return parse_length(text) ? "" : text + " is no length such as 500m or 2km";
             });
     CLI::Option* const delay =
-        verb.add_option("--delay", sweep.delay, "nanoseconds that both ends take, there and back")
+        subcommand
+            .add_option("--delay", sweep.delay, "nanoseconds that both ends take, there and back")
             ->default_str("0")
             ->type_name("NS");
     accept_range(*delay, 0, 1e6);
-    CLI::Option* const advise = verb.add_flag("--advise", sweep.advise,
+    CLI::Option* const advise = subcommand
+                                    .add_flag("--advise", sweep.advise,
                                               "the smallest buffer and timer for such a line and "
                                               "--ber")
                                     ->needs(rate)
@@ -385,36 +393,39 @@ void add_advice(CLI::App& verb, SweepVerb& sweep) {
     rate->needs(advise);
     delay->needs(advise);
     length->needs(advise);
-    for (const char* other : {"FILE", "--presets"}) advise->excludes(verb.get_option(other));
+    for (const char* other : {"FILE", "--presets"}) advise->excludes(subcommand.get_option(other));
 }
 
-void add_effort(CLI::App& verb, SweepVerb& sweep) {
+void add_effort(CLI::App& subcommand, SweepSubcommand& sweep) {
     CLI::Option* const packets =
-        verb.add_option("--packets", sweep.plan.packets,
+        subcommand
+            .add_option("--packets", sweep.plan.packets,
                         "simulate exactly so many units, for instance 1e15")
             ->type_name("N");
     accept_whole(*packets, 1, 1'000'000'000'000'000'000);
     sweep.relative_error =
-        verb.add_option("--relative-error", sweep.plan.relative_error,
+        subcommand
+            .add_option("--relative-error", sweep.plan.relative_error,
                         "without --packets: until one standard error of the resends is "
                         "this share of them")
             ->capture_default_str()
             ->type_name("R");
     accept_range(*sweep.relative_error, 1e-4, 0.5);
     sweep.relative_error->excludes(packets);
-    CLI::Option* const no_jump = verb.add_flag("--no-jump", sweep.no_jump,
-                                               "simulate every frame of error-free stretches, too");
-    sweep.chosen_seed = verb.add_option("--seed", sweep.plan.seed, "seed of the bit errors")
+    CLI::Option* const no_jump = subcommand.add_flag(
+        "--no-jump", sweep.no_jump, "simulate every frame of error-free stretches, too");
+    sweep.chosen_seed = subcommand.add_option("--seed", sweep.plan.seed, "seed of the bit errors")
                             ->capture_default_str()
                             ->type_name("N");
     accept_whole(*sweep.chosen_seed, 0, std::numeric_limits<std::uint64_t>::max());
     CLI::Option* const point_seconds =
-        verb.add_option("--point-seconds", sweep.point_seconds,
+        subcommand
+            .add_option("--point-seconds", sweep.point_seconds,
                         "stop a point after so long; a file's next run "
                         "takes it up again")
             ->type_name("S");
     accept_range(*point_seconds, lab::point_seconds_min, lab::point_seconds_max);
-    CLI::Option* const no_timing = sweep.timing.add(verb);
+    CLI::Option* const no_timing = sweep.timing.add(subcommand);
     sweep.rules.apply(
         {packets, sweep.relative_error, no_jump, point_seconds},
         [&sweep] { return sweep.of_file() || sweep.of_a_point_alone(); },
@@ -424,16 +435,19 @@ void add_effort(CLI::App& verb, SweepVerb& sweep) {
         "a simulation, not --presets");
 }
 
-void add_output(CLI::App& verb, SweepVerb& sweep) {
+void add_output(CLI::App& subcommand, SweepSubcommand& sweep) {
     CLI::Option* const csv =
-        verb.add_option("--csv", sweep.csv, "write the points as a table")->type_name("FILE");
+        subcommand.add_option("--csv", sweep.csv, "write the points as a table")->type_name("FILE");
     CLI::Option* const html =
-        verb.add_option("--html", sweep.html, "write a page with curves, a ladder and a table")
+        subcommand
+            .add_option("--html", sweep.html, "write a page with curves, a ladder and a table")
             ->type_name("FILE");
     CLI::Option* const svg =
-        verb.add_option("--svg", sweep.svg, "draw the curves into this file")->type_name("FILE");
+        subcommand.add_option("--svg", sweep.svg, "draw the curves into this file")
+            ->type_name("FILE");
     CLI::Option* const ladder_point =
-        verb.add_option("--ladder-point", sweep.ladder_point,
+        subcommand
+            .add_option("--ladder-point", sweep.ladder_point,
                         "the point whose first failure is drawn, as the "
                         "page's table counts them (one that tells)")
             ->type_name("N");
@@ -454,18 +468,19 @@ void add_output(CLI::App& verb, SweepVerb& sweep) {
 }  // namespace
 
 void add_sweep(CLI::App& app, Run& run) {
-    const auto sweep = std::make_shared<SweepVerb>();
-    CLI::App* verb = app.add_subcommand("sweep", "what retry costs a link, down to 1e-17 a bit");
-    add_points(*verb, *sweep);
-    add_effort(*verb, *sweep);
-    add_advice(*verb, *sweep);
-    verb->add_flag("--paper", sweep->paper, "section 5 of the comparison paper, put right")
-        ->excludes(verb->get_option("--advise"));
-    add_output(*verb, *sweep);
-    verb->add_flag("--json", sweep->json, "print one JSON object (schema wireproof.sweep/1)");
-    verb->footer(sweep_footer());
-    verb->callback([sweep, verb, &run] {
-        sweep->check(*verb);
+    const auto sweep = std::make_shared<SweepSubcommand>();
+    CLI::App* subcommand =
+        app.add_subcommand("sweep", "what retry costs a link, down to 1e-17 a bit");
+    add_points(*subcommand, *sweep);
+    add_effort(*subcommand, *sweep);
+    add_advice(*subcommand, *sweep);
+    subcommand->add_flag("--paper", sweep->paper, "section 5 of the comparison paper, put right")
+        ->excludes(subcommand->get_option("--advise"));
+    add_output(*subcommand, *sweep);
+    subcommand->add_flag("--json", sweep->json, "print one JSON object (schema wireproof.sweep/1)");
+    subcommand->footer(sweep_footer());
+    subcommand->callback([sweep, subcommand, &run] {
+        sweep->check(*subcommand);
         run = [sweep] { return sweep->run(); };
     });
 }

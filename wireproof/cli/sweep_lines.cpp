@@ -8,7 +8,7 @@
 #include "wireproof/cli/names.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_text.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/subcommands.hpp"
 #include "wireproof/lab/link_retry/retry_presets.hpp"
 
 namespace wireproof::cli {
@@ -84,17 +84,18 @@ std::string preset_json() {
     return all.dump() + "\n";
 }
 
-void SweepLineOptions::add(CLI::App& verb, lab::RetrySettings& settings) {
-    verb_ = &verb;
-    verb.add_option("--preset", preset_,
+void SweepLineOptions::add(CLI::App& subcommand, lab::RetrySettings& settings) {
+    subcommand_ = &subcommand;
+    subcommand
+        .add_option("--preset", preset_,
                     "a line by its name, for instance pcie-gen5-x16; "
                     "options that are given besides stand")
         ->type_name("NAME")
         ->check(CLI::Validator(is_preset, choices_text(preset_names())))
-        ->excludes(verb.get_option("--protocol"));
-    verb.add_flag("--presets", lists_, "list the presets, with their figures");
+        ->excludes(subcommand.get_option("--protocol"));
+    subcommand.add_flag("--presets", lists_, "list the presets, with their figures");
     const auto probability = [&](const char* name, double& value, const char* what) {
-        CLI::Option* option = verb.add_option(name, value, what)->type_name("P");
+        CLI::Option* option = subcommand.add_option(name, value, what)->type_name("P");
         accept_range(*option, 0, 1);
         return option;
     };
@@ -107,7 +108,8 @@ void SweepLineOptions::add(CLI::App& verb, lab::RetrySettings& settings) {
     probability("--burst-bad", settings.bursts.loss_in_burst, "a frame in a burst is bad")
         ->default_str("1")
         ->needs(begin);
-    verb.add_option_function<std::string>(
+    subcommand
+        .add_option_function<std::string>(
             "--fec",
             [&settings](const std::string& word) {
                 settings.fec = word == "on" ? lab::RetryFec::on : lab::RetryFec::off;
@@ -117,7 +119,7 @@ void SweepLineOptions::add(CLI::App& verb, lab::RetrySettings& settings) {
         ->check(CLI::IsMember({"on", "off"}));
     const auto whole = [&](const char* name, std::uint32_t& value, const char* what,
                            std::uint64_t most) {
-        CLI::Option* const option = verb.add_option(name, value, what)->type_name("N");
+        CLI::Option* const option = subcommand.add_option(name, value, what)->type_name("N");
         accept_whole(*option, 1, most);
         return option;
     };
@@ -126,7 +128,8 @@ void SweepLineOptions::add(CLI::App& verb, lab::RetrySettings& settings) {
     whole("--lanes", settings.lanes, "flits: over 1, 2, 4, 8, 16 or 32 lanes", 32);
     probability("--lane-correlation", settings.lane_correlation,
                 "flits: an error hits another lane, too");
-    verb.add_option("--loss-trace", trace_,
+    subcommand
+        .add_option("--loss-trace", trace_,
                     "frames recorded as ok or bad (share/doc/wireproof/guide/links/link-retry.md)")
         ->type_name("FILE");
 }
@@ -136,7 +139,7 @@ void SweepLineOptions::take_preset(lab::RetrySettings& settings, std::string& pr
     const lab::RetrySettings given = settings;
     settings = lab::with_preset(given, *lab::retry_preset(preset_));
     const auto keep = [this](const char* name, auto& value, const auto& wanted) {
-        if (verb_->get_option(name)->count() > 0) value = wanted;
+        if (subcommand_->get_option(name)->count() > 0) value = wanted;
     };
     keep("--payload", settings.payload, given.payload);
     keep("--loop", settings.loop, given.loop);

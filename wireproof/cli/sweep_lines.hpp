@@ -26,7 +26,7 @@ std::string preset_json();
 /// The options that describe the line of a single point.
 class SweepLineOptions {
 public:
-    void add(CLI::App& verb, lab::RetrySettings& settings);
+    void add(CLI::App& subcommand, lab::RetrySettings& settings);
     bool lists_presets() const { return lists_; }
     /// Call it after parsing. Takes the values of the preset, but an option that the user gave
     /// overrides them. Sets `protocol` to the name of the preset's protocol.
@@ -38,7 +38,7 @@ private:
     std::string preset_;
     std::string trace_;
     bool lists_ = false;
-    CLI::App* verb_ = nullptr;
+    CLI::App* subcommand_ = nullptr;
 };
 
 }  // namespace wireproof::cli

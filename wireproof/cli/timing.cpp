@@ -4,9 +4,9 @@
 
 namespace wireproof::cli {
 
-CLI::Option* Timing::add(CLI::App& verb) {
-    return verb.add_flag("--no-timing", untold_,
-                         "print no times: the same seed gives the same bytes");
+CLI::Option* Timing::add(CLI::App& subcommand) {
+    return subcommand.add_flag("--no-timing", untold_,
+                               "print no times: the same seed gives the same bytes");
 }
 
 std::optional<double> Timing::seconds() const {

@@ -1,5 +1,6 @@
-// The run time of a verb. All other output depends only on the arguments, including the seed. With
-// --no-timing a verb prints nothing else.
+// The run time of a subcommand. All other output depends only on the arguments, including the seed.
+// With
+// --no-timing a subcommand prints nothing else.
 #pragma once
 
 #include <chrono>
@@ -14,8 +15,8 @@ namespace wireproof::cli {
 
 class Timing {
 public:
-    /// Adds --no-timing to the verb. This object must outlive the verb.
-    CLI::Option* add(CLI::App& verb);
+    /// Adds --no-timing to the subcommand. This object must outlive the subcommand.
+    CLI::Option* add(CLI::App& subcommand);
     /// The time starts now.
     void start() { start_ = Clock::now(); }
     /// The time since start(), in seconds. The result is empty with --no-timing.

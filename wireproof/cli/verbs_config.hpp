@@ -1,4 +1,4 @@
-// --print-config of the verb `verbs`, whose file and variables are those of the device.
+// --print-config of the subcommand `verbs`, whose file and variables are those of the device.
 #pragma once
 
 #include <string>

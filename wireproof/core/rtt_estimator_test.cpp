@@ -12,7 +12,7 @@ Instant measured_at(std::int64_t microseconds) {
     return Instant(Duration::microseconds(microseconds));
 }
 
-TEST(RttEstimator, BeginsWithWhatItWasToldAndFallsToThreeRoundTrips) {
+TEST(RttEstimator, BeginsWithTheGivenTimeAndFallsToThreeRoundTrips) {
     RttEstimator timer(start, floor);
     EXPECT_EQ(timer.limit(), start);
     timer.sent(measured_at(0), 1);
@@ -40,7 +40,7 @@ TEST(RttEstimator, MeasuresThePacketItBeganWithAndNoOther) {
     EXPECT_EQ(timer.limit(), Duration::milliseconds(3));
 }
 
-TEST(RttEstimator, MeasuresTheLastOfABurstHoweverItHearsOfIt) {
+TEST(RttEstimator, MeasuresTheLastOfABurstHoweverItIsAcknowledged) {
     for (const bool of_each : {false, true}) {
         RttEstimator timer(start, floor);
         for (std::size_t i = 1; of_each && i < 4; ++i) timer.sent_in_burst(measured_at(0), i);

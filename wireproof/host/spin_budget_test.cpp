@@ -92,7 +92,7 @@ TEST(SpinBudget, SleepsThatWereShortMakeItTryALongLook) {
 
 // A caller that asks over a device hears of its own packet when that leaves, before the caller
 // first polls.
-TEST(SpinBudget, ATryOutlastsWhatIsHeardBeforeTheFirstLook) {
+TEST(SpinBudget, ATryOutlastsWhatArrivesBeforeTheFirstPoll) {
     SpinBudget budget;
     Instant now = at(0);
     find_nothing(budget, now);

@@ -114,7 +114,7 @@ TEST(LabSearch, MayStopAtALimitOrByProgress) {
     EXPECT_GT(most, 0U);
 }
 
-TEST(LabSearch, WhatCannotBeSearchedIsToldInOneLine) {
+TEST(LabSearch, WhatCannotBeSearchedIsReportedInOneLine) {
     const auto why = [](const ExhaustiveSearch& asked) {
         const auto findings = exhaustive_search(asked);
         EXPECT_FALSE(findings);
@@ -164,7 +164,7 @@ TEST(LabWorld, IsThatOfItsSeed) {
     EXPECT_TRUE(run_world({.protocol = "ib", .seed = 5}));
 }
 
-TEST(LabWorld, WhatDoesNotExistIsToldInOneLine) {
+TEST(LabWorld, WhatDoesNotExistIsReportedInOneLine) {
     EXPECT_EQ(run_world({.protocol = "tcp"}).error(),
               "there are worlds of sp-am, rc, uc and ib, not of tcp");
     EXPECT_EQ(run_world({.congestion = "fast"}).error(),

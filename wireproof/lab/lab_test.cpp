@@ -120,7 +120,7 @@ TEST(Lab, WhatProgressThrowsEndsALadder) {
     EXPECT_THROW((void)draw_first_failure(settings, plan), std::runtime_error);
 }
 
-TEST(Lab, WhatCannotWorkIsToldInOneLine) {
+TEST(Lab, WhatCannotWorkIsReportedInOneLine) {
     const auto why = [](const PointSettings& settings, const PointPlan& plan = {}) {
         const auto figures = run_point(settings, plan);
         const auto ladder = draw_first_failure(settings, plan);

@@ -46,7 +46,7 @@ FrameInfo name_all(ConstBytes bytes) {
     return info;
 }
 
-TEST(Network, ALaneThatIsKeptHearsTheTimeFromItsWire) {
+TEST(Network, ALaneThatIsKeptGetsTheTimeFromItsWire) {
     NetworkConfig config = quick(2);
     config.one_at_a_time = true;
     Network network(config);
@@ -168,7 +168,7 @@ std::string story(std::uint64_t seed, bool traced = true) {
     return text;
 }
 
-TEST(Network, TheSameSeedTellsTheSameStoryByteForByte) {
+TEST(Network, TheSameSeedGivesTheSameRunByteForByte) {
     EXPECT_EQ(story(1), story(1));
     EXPECT_NE(story(1), story(2));
 }

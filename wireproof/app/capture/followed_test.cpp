@@ -247,7 +247,7 @@ struct Answers {
     FollowedAnswers answers;
 };
 
-TEST(FollowedAnswers, AMissingResponseIsToldOnceAndMayBeAskedForAgain) {
+TEST(FollowedAnswers, AMissingResponseIsReportedOnceAndMayBeRequestedAgain) {
     for (const std::uint32_t first : {100U, 0xFFFFFEU}) {
         Answers answers;
         EXPECT_FALSE(answers.read(first, 6));

@@ -75,7 +75,7 @@ TEST(Pairing, APortThatEachDirectionHasAloneDecides) {
     EXPECT_EQ(hosts.acknowledge(3, 2, 50'001).way, 0U);
 }
 
-TEST(Pairing, APortThatAllHaveSaysNothing) {
+TEST(Pairing, APortThatAllShareDoesNotPairThem) {
     Hosts hosts(3);
     for (const std::size_t way : {0U, 2U, 4U}) hosts.send(way, 0, 5);
     EXPECT_EQ(hosts.acknowledge(1, 2).possible, (Ways{0, 2, 4}));
@@ -163,7 +163,7 @@ TEST(Pairing, TheSearchDoesNotGrowWithTheNumberOfQueuePairs) {
     }
 }
 
-TEST(Pairing, ThousandsOfQueuePairsAtTheSamePsnsAreToldApartByTheirPorts) {
+TEST(Pairing, ThousandsOfQueuePairsAtTheSamePsnsAreDistinguishedByTheirPorts) {
     Hosts hosts(3'000);
     for (std::size_t i = 0; i < 3'000; ++i) {
         hosts.send(2 * i, 0, 4, static_cast<std::uint16_t>(49'152 + i));
@@ -174,7 +174,7 @@ TEST(Pairing, ThousandsOfQueuePairsAtTheSamePsnsAreToldApartByTheirPorts) {
     }
 }
 
-TEST(Pairing, ThousandsThatNothingTellsApartStayUnknown) {
+TEST(Pairing, ThousandsThatNothingDistinguishesStayUnknown) {
     Hosts hosts(3'000);
     for (std::size_t i = 0; i < 3'000; ++i) hosts.send(2 * i, 0, 4);
     const auto answered = hosts.refuse(1, 3);

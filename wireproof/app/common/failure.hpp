@@ -11,7 +11,7 @@ namespace wireproof::cli {
 /// Exit code of a run, and of a child process, that failed.
 inline constexpr int exit_failed = 1;
 
-/// The reason for which a verb failed, in one line. main prints it and ends with exit_failed.
+/// The reason for which a subcommand failed, in one line. main prints it and ends with exit_failed.
 class Failure : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

@@ -8,7 +8,8 @@
 
 namespace wireproof::cli {
 
-/// Call it once, before a verb runs. The words include options that come from the configuration.
+/// Call it once, before a subcommand runs. The words include options that come from the
+/// configuration.
 void keep_command_line(std::string_view program, const std::vector<std::string>& words);
 
 /// All parts as names and values. The command line is quoted so that a shell reads the same words

@@ -1,4 +1,4 @@
-// Completion for shells: verbs, options, the words that options accept, and files.
+// Completion for shells: subcommands, options, the words that options accept, and files.
 #pragma once
 
 #include <string>

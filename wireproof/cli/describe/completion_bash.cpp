@@ -17,17 +17,17 @@ _wireproof() {
     elif [[ $option == = ]]; then
         option=${COMP_WORDS[COMP_CWORD-2]}
     fi
-    local verb= program= i
+    local subcommand= program= i
     for ((i = 1; i < COMP_CWORD; ++i)); do
-        if [[ $verb && ${COMP_WORDS[i]} == -- ]]; then
+        if [[ $subcommand && ${COMP_WORDS[i]} == -- ]]; then
             program=$((i + 1))
             break
         fi
-        [[ $verb || ${COMP_WORDS[i]} == -* ]] || verb=${COMP_WORDS[i]}
+        [[ $subcommand || ${COMP_WORDS[i]} == -* ]] || subcommand=${COMP_WORDS[i]}
     done
     # What can stand here: words, and the kind of names (compgen -f: files, -d: folders, -c: programs).
     local options= words= names=
-    case $verb in
+    case $subcommand in
 )";
 
 constexpr auto bash_end = R"(    esac
@@ -70,10 +70,10 @@ std::string values_of(const OptionText& option) {
                        kind_of(option));
 }
 
-std::string case_of(const VerbText& verb) {
+std::string case_of(const SubcommandText& subcommand) {
     std::vector<std::string> options;
     std::string values;
-    for (const OptionText& option : verb.options) {
+    for (const OptionText& option : subcommand.options) {
         const std::vector<std::string> names = all_names(option);
         options.insert(options.end(), names.begin(), names.end());
         if (option.operand || option.is_flag()) continue;
@@ -81,31 +81,31 @@ std::string case_of(const VerbText& verb) {
         for (const std::string& name : names) pattern += (pattern.empty() ? "" : "|") + name;
         values += fmt::format("                {}) options= {} ;;\n", pattern, values_of(option));
     }
-    const OptionText* const operand = operand_of(verb);
+    const OptionText* const operand = operand_of(subcommand);
     return fmt::format(
         "        {})\n            options={}\n            case $option in\n{}"
         "                *) {} ;;\n            esac ;;\n",
-        verb.name, shell_quoted(in_one_line(options)), values,
+        subcommand.name, shell_quoted(in_one_line(options)), values,
         operand == nullptr ? "words= names=" : values_of(*operand));
 }
 
 }  // namespace
 
 std::string bash_completion(const CommandText& command) {
-    std::vector<std::string> verbs;
+    std::vector<std::string> subcommands;
     std::vector<std::string> options;
     for (const OptionText& option : command.options) {
         const std::vector<std::string> names = all_names(option);
         options.insert(options.end(), names.begin(), names.end());
     }
     std::string cases;
-    for (const VerbText& verb : command.verbs) {
-        verbs.push_back(verb.name);
-        cases += case_of(verb);
+    for (const SubcommandText& subcommand : command.subcommands) {
+        subcommands.push_back(subcommand.name);
+        cases += case_of(subcommand);
     }
     return bash_begin +
            fmt::format("        '') options={} words={} ;;\n", shell_quoted(in_one_line(options)),
-                       shell_quoted(in_one_line(verbs))) +
+                       shell_quoted(in_one_line(subcommands))) +
            cases + bash_end;
 }
 

@@ -9,8 +9,8 @@ namespace {
 constexpr auto fish_begin =
     R"(# Completion of wireproof for fish. Generated from its options: do not edit.
 
-# Whether the verb is this one, and no program of the user's has begun.
-function __wireproof_verb
+# Whether the subcommand is this one, and no program of the user's has begun.
+function __wireproof_subcommand
     set -l words (commandline -opc)
     test (count $words) -ge 2; and test "$words[2]" = $argv[1]; and not contains -- -- $words
 end
@@ -71,17 +71,19 @@ std::string operand_line(const std::string& condition, const OptionText& operand
 }  // namespace
 
 std::string fish_completion(const CommandText& command) {
-    const std::string no_verb = "test (count (commandline -opc)) -eq 1";
+    const std::string no_subcommand = "test (count (commandline -opc)) -eq 1";
     std::string text = fish_begin;
     std::string with_program;
-    for (const OptionText& option : command.options) text += option_line(no_verb, option);
-    for (const VerbText& verb : command.verbs) {
-        text += line_of(no_verb, "-a " + verb.name + " -d " + shell_quoted(verb.what));
-        const std::string condition = "__wireproof_verb " + verb.name;
-        for (const OptionText& option : verb.options) {
+    for (const OptionText& option : command.options) text += option_line(no_subcommand, option);
+    for (const SubcommandText& subcommand : command.subcommands) {
+        text += line_of(no_subcommand,
+                        "-a " + subcommand.name + " -d " + shell_quoted(subcommand.what));
+        const std::string condition = "__wireproof_subcommand " + subcommand.name;
+        for (const OptionText& option : subcommand.options) {
             text +=
                 option.operand ? operand_line(condition, option) : option_line(condition, option);
-            if (option.operand && option.takes == Takes::program) with_program += " " + verb.name;
+            if (option.operand && option.takes == Takes::program)
+                with_program += " " + subcommand.name;
         }
     }
     return text +

@@ -17,9 +17,9 @@ std::string escaped(const std::string& text) {
 }
 
 /// What completes the value, as an action of _arguments.
-std::string action_of(const VerbText& verb, const OptionText& option) {
+std::string action_of(const SubcommandText& subcommand, const OptionText& option) {
     if (!option.choices.empty() && option.takes == Takes::file) {
-        return fmt::format("_wireproof_{}_names", verb.name);
+        return fmt::format("_wireproof_{}_names", subcommand.name);
     }
     if (!option.choices.empty()) return "(" + in_one_line(option.choices) + ")";
     switch (option.takes) {
@@ -33,7 +33,7 @@ std::string action_of(const VerbText& verb, const OptionText& option) {
 }
 
 /// The specifications of an option, one for each name.
-std::string option_specs(const VerbText& verb, const OptionText& option) {
+std::string option_specs(const SubcommandText& subcommand, const OptionText& option) {
     const std::vector<std::string> names = all_names(option);
     std::string specs;
     for (const std::string& name : names) {
@@ -42,37 +42,38 @@ std::string option_specs(const VerbText& verb, const OptionText& option) {
         if (!option.is_flag() && name.starts_with("--")) spec += "=";
         spec += "[" + escaped(option.what) + "]";
         if (!option.is_flag()) {
-            spec += ":" + escaped(option.value) + ":" + action_of(verb, option);
+            spec += ":" + escaped(option.value) + ":" + action_of(subcommand, option);
         }
         specs += " \\\n                " + shell_quoted(spec);
     }
     return specs;
 }
 
-std::string operand_spec(const VerbText& verb, const OptionText& operand) {
+std::string operand_spec(const SubcommandText& subcommand, const OptionText& operand) {
     std::string spec = operand.repeated && operand.takes != Takes::program ? "*" : "1";
     if (operand.takes == Takes::program) spec = "(-)1";
-    spec += ":" + escaped(operand.value) + ":" + action_of(verb, operand);
+    spec += ":" + escaped(operand.value) + ":" + action_of(subcommand, operand);
     std::string specs = " \\\n                " + shell_quoted(spec);
     if (operand.takes == Takes::program) specs += " '*::ARGUMENT:_normal'";
     return specs;
 }
 
-std::string zsh_case_of(const VerbText& verb) {
+std::string zsh_case_of(const SubcommandText& subcommand) {
     std::string specs;
-    for (const OptionText& option : verb.options) {
-        specs += option.operand ? operand_spec(verb, option) : option_specs(verb, option);
+    for (const OptionText& option : subcommand.options) {
+        specs +=
+            option.operand ? operand_spec(subcommand, option) : option_specs(subcommand, option);
     }
-    return fmt::format("        {})\n            _arguments -S -s{} && ret=0 ;;\n", verb.name,
+    return fmt::format("        {})\n            _arguments -S -s{} && ret=0 ;;\n", subcommand.name,
                        specs);
 }
 
 /// Functions for the operands that are a name or a file.
-std::string functions_of(const VerbText& verb) {
-    const OptionText* const operand = operand_of(verb);
+std::string functions_of(const SubcommandText& subcommand) {
+    const OptionText* const operand = operand_of(subcommand);
     if (operand == nullptr || operand->choices.empty() || operand->takes != Takes::file) return {};
     return fmt::format("_wireproof_{}_names() {{\n    _alternative {} 'files:file:_files'\n}}\n\n",
-                       verb.name,
+                       subcommand.name,
                        shell_quoted("names:name:(" + in_one_line(operand->choices) + ")"));
 }
 
@@ -82,12 +83,13 @@ std::string zsh_completion(const CommandText& command) {
     std::string text =
         "#compdef wireproof\n"
         "# Completion of wireproof for zsh. Generated from its options: do not edit.\n\n";
-    std::string verbs;
+    std::string subcommands;
     std::string cases;
-    for (const VerbText& verb : command.verbs) {
-        text += functions_of(verb);
-        verbs += "                " + shell_quoted(verb.name + ":" + verb.what) + "\n";
-        cases += zsh_case_of(verb);
+    for (const SubcommandText& subcommand : command.subcommands) {
+        text += functions_of(subcommand);
+        subcommands +=
+            "                " + shell_quoted(subcommand.name + ":" + subcommand.what) + "\n";
+        cases += zsh_case_of(subcommand);
     }
     std::string options;
     for (const OptionText& option : command.options) {
@@ -99,12 +101,12 @@ std::string zsh_completion(const CommandText& command) {
     local curcontext=$curcontext state line ret=1
     typeset -A opt_args
     _arguments -C{} \
-        '1: :->verb' '*::: :->words' && ret=0
+        '1: :->subcommand' '*::: :->words' && ret=0
     case $state in
-        verb)
-            local -a verbs=(
+        subcommand)
+            local -a subcommands=(
 {}            )
-            _describe -t verbs verb verbs && ret=0
+            _describe -t subcommands subcommand subcommands && ret=0
             return ret ;;
         words) ;;
         *) return ret ;;
@@ -123,7 +125,7 @@ else
     compdef _wireproof wireproof
 fi
 )",
-                              options, verbs, cases);
+                              options, subcommands, cases);
 }
 
 }  // namespace wireproof::cli

@@ -28,8 +28,9 @@ void describe(const std::filesystem::path& folder, const std::string& date) {
     const CommandText text = text_of_command(command.app);
     std::filesystem::create_directories(folder / "man1");
     write(folder / "man1" / "wireproof.1", man_page(text, date));
-    for (const VerbText& verb : text.verbs) {
-        write(folder / "man1" / ("wireproof-" + verb.name + ".1"), man_page(verb, date));
+    for (const SubcommandText& subcommand : text.subcommands) {
+        write(folder / "man1" / ("wireproof-" + subcommand.name + ".1"),
+              man_page(subcommand, date));
     }
     write(folder / "wireproof.bash", bash_completion(text));
     write(folder / "wireproof.zsh", zsh_completion(text));

@@ -65,7 +65,7 @@ std::vector<ExitCode> codes_of(std::string text) {
 
 }  // namespace
 
-FooterText parse_footer(std::string_view verb, std::string_view footer) {
+FooterText parse_footer(std::string_view subcommand, std::string_view footer) {
     FooterText text;
     for (const std::vector<std::string>& lines : paragraphs_of(footer)) {
         if (lines.front() == "Examples:") {
@@ -78,7 +78,7 @@ FooterText parse_footer(std::string_view verb, std::string_view footer) {
             text.paragraphs.push_back(joined(lines));
         }
     }
-    const std::string name(verb);
+    const std::string name(subcommand);
     if (text.examples.empty()) throw std::runtime_error(name + ": the footer has no examples");
     if (text.codes.empty()) throw std::runtime_error(name + ": the footer has no exit codes");
     return text;

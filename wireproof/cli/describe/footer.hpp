@@ -1,4 +1,4 @@
-// The parts of the text below the options of a verb.
+// The parts of the text below the options of a subcommand.
 #pragma once
 
 #include <string>
@@ -26,6 +26,6 @@ struct FooterText {
 /// Paragraphs are separated by empty lines. One begins with "Examples:" and has an example in each
 /// line, and behind three spaces a note. One is "Exit code 0: …; 1: …; 2: …". Throws
 /// std::runtime_error if one of these two is missing.
-FooterText parse_footer(std::string_view verb, std::string_view footer);
+FooterText parse_footer(std::string_view subcommand, std::string_view footer);
 
 }  // namespace wireproof::cli

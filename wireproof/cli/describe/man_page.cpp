@@ -64,13 +64,13 @@ std::string list_of(const std::vector<OptionText>& options) {
     return text + ".El\n";
 }
 
-std::string synopsis(const VerbText& verb) {
+std::string synopsis(const SubcommandText& subcommand) {
     std::string text =
-        fmt::format(".Sh SYNOPSIS\n.Nm wireproof {}\n.Op Ar option ...\n", verb.name);
-    for (const OptionText& option : verb.options) {
+        fmt::format(".Sh SYNOPSIS\n.Nm wireproof {}\n.Op Ar option ...\n", subcommand.name);
+    for (const OptionText& option : subcommand.options) {
         if (option.required && !option.operand) text += "." + item_of(option) + "\n";
     }
-    for (const OptionText& option : verb.options) {
+    for (const OptionText& option : subcommand.options) {
         if (!option.operand) continue;
         const std::string dashes = option.takes == Takes::program ? "Fl Fl " : "";
         const std::string item = "Ar " + option.value + (option.repeated ? " ..." : "");
@@ -97,21 +97,21 @@ std::string examples_text(const std::vector<Example>& examples) {
 }
 
 // `verbs` has a file and variables of its own.
-bool is_configurable(const VerbText& verb) {
-    return verb.name != "verbs" &&
-           std::any_of(verb.options.begin(), verb.options.end(),
+bool is_configurable(const SubcommandText& subcommand) {
+    return subcommand.name != "verbs" &&
+           std::any_of(subcommand.options.begin(), subcommand.options.end(),
                        [](const OptionText& option) { return option.key() == "print-config"; });
 }
 
 constexpr auto of_command = R"(.Sh SYNOPSIS
 .Nm
-.Ar verb
+.Ar subcommand
 .Op Ar option ...
 .Nm
 .Cm help
-.Op Ar verb
+.Op Ar subcommand
 .Sh DESCRIPTION
-Each verb has a manual page of its own.
+Each subcommand has a manual page of its own.
 )";
 
 constexpr auto configuration = R"(.Sh CONFIGURATION
@@ -122,7 +122,7 @@ the file.
 .Pp
 The variable of
 .Fl Fl ack\-every
-of the verb
+of the subcommand
 .Cm sweep
 is
 .Ev WIREPROOF_SWEEP_ACK_EVERY .
@@ -137,7 +137,7 @@ The file is that of
 else
 .Pa $XDG_CONFIG_HOME/wireproof/config.toml
 if there is such a file.
-It is TOML with a section for each verb:
+It is TOML with a section for each subcommand:
 .Bd -literal -offset indent
 [sweep]
 protocol = "pcie"
@@ -147,10 +147,10 @@ loaded\-back = true
 .Pp
 An option of the configuration that has no effect beside the other options, or
 that they exclude, is left out.
-A key, a section or a variable of the verb that does not exist is an error.
+A key, a section or a variable of the subcommand that does not exist is an error.
 With
 .Fl Fl print\-config
-a verb prints its options and where their values are from, as a file for
+a subcommand prints its options and where their values are from, as a file for
 .Fl Fl config ,
 and does nothing else.
 To undo a flag of the configuration, type
@@ -163,7 +163,7 @@ A process with the rights of another user reads no configuration.
 .Sh ENVIRONMENT
 .Bl -tag -width Ds
 .It Ev WIREPROOF_ Ns Ar VERB Ns _ Ns Ar OPTION
-An option of a verb.
+An option of a subcommand.
 .It Ev XDG_CONFIG_HOME
 The folder of configuration files.
 The default is
@@ -177,9 +177,9 @@ The options of this user.
 .Sh EXIT STATUS
 .Bl -tag -width Ds
 .It 0
-The verb did what was asked for.
+The subcommand did what was asked for.
 .It 1
-The verb failed, or what it measured, simulated or searched is not right.
+The subcommand failed, or what it measured, simulated or searched is not right.
 The reason is one line on standard error, and with
 .Fl Fl json
 also the
@@ -187,7 +187,7 @@ also the
 of the object on standard output.
 .It 2
 The command line, a variable or the configuration file is wrong.
-The verb has not begun.
+The subcommand has not begun.
 .It 125, 126, 127
 .Cm verbs
 lacks its libraries; the program cannot be run; there is no such program.
@@ -201,7 +201,7 @@ As a shell shows it: signal S ended the command.
 and
 .Cm launch
 end with the code of their program.
-Each verb says what its codes mean.
+Each subcommand says what its codes mean.
 )";
 
 }  // namespace
@@ -212,14 +212,14 @@ std::string man_page(const CommandText& command, const std::string& date) {
     if (what.ends_with('.')) what.pop_back();
     std::string text = head(command.name, what, date) + of_command;
     text += ".Bl -tag -width Ds\n";
-    for (const VerbText& verb : command.verbs) {
-        text += fmt::format(".It Xr wireproof-{} 1\n{}", verb.name,
-                            mdoc_text(mdoc_sentence(verb.what)));
+    for (const SubcommandText& subcommand : command.subcommands) {
+        text += fmt::format(".It Xr wireproof-{} 1\n{}", subcommand.name,
+                            mdoc_text(mdoc_sentence(subcommand.what)));
     }
-    text += ".El\n.Pp\nThe options without a verb are:\n" + list_of(command.options);
+    text += ".El\n.Pp\nThe options without a subcommand are:\n" + list_of(command.options);
     text += configuration;
     std::vector<std::string> names;
-    for (const VerbText& verb : command.verbs) names.push_back(verb.name);
+    for (const SubcommandText& subcommand : command.subcommands) names.push_back(subcommand.name);
     std::sort(names.begin(), names.end());
     text += ".Sh SEE ALSO\n";
     for (const std::string& name : names) {
@@ -228,16 +228,17 @@ std::string man_page(const CommandText& command, const std::string& date) {
     return text;
 }
 
-std::string man_page(const VerbText& verb, const std::string& date) {
-    const FooterText footer = parse_footer(verb.name, verb.footer);
-    std::string text = head("wireproof-" + verb.name, verb.what, date) + synopsis(verb);
+std::string man_page(const SubcommandText& subcommand, const std::string& date) {
+    const FooterText footer = parse_footer(subcommand.name, subcommand.footer);
+    std::string text =
+        head("wireproof-" + subcommand.name, subcommand.what, date) + synopsis(subcommand);
     text += ".Sh DESCRIPTION\n";
-    if (footer.paragraphs.empty()) text += mdoc_text(mdoc_sentence(verb.what));
+    if (footer.paragraphs.empty()) text += mdoc_text(mdoc_sentence(subcommand.what));
     for (const std::string& paragraph : footer.paragraphs) {
         text += (&paragraph == &footer.paragraphs.front() ? "" : ".Pp\n") + mdoc_text(paragraph);
     }
-    text += ".Pp\nThe options are:\n" + list_of(verb.options);
-    if (is_configurable(verb)) {
+    text += ".Pp\nThe options are:\n" + list_of(subcommand.options);
+    if (is_configurable(subcommand)) {
         text +=
             ".Pp\nOptions can also be given by variables of the environment and in a file:\n"
             "CONFIGURATION in\n.Xr wireproof 1 .\n";

@@ -33,10 +33,10 @@ std::vector<std::string> all_names(const OptionText& option) {
     return names;
 }
 
-const OptionText* operand_of(const VerbText& verb) {
-    const auto found = std::find_if(verb.options.begin(), verb.options.end(),
+const OptionText* operand_of(const SubcommandText& subcommand) {
+    const auto found = std::find_if(subcommand.options.begin(), subcommand.options.end(),
                                     [](const OptionText& option) { return option.operand; });
-    return found == verb.options.end() ? nullptr : &*found;
+    return found == subcommand.options.end() ? nullptr : &*found;
 }
 
 }  // namespace wireproof::cli

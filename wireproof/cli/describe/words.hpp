@@ -20,7 +20,7 @@ std::string shell_quoted(const std::string& text);
 /// All names of an option, "--no-damage" included.
 std::vector<std::string> all_names(const OptionText& option);
 
-/// The operand of a verb; null if it has none. No verb has two.
-const OptionText* operand_of(const VerbText& verb);
+/// The operand of a subcommand; null if it has none. No subcommand has two.
+const OptionText* operand_of(const SubcommandText& subcommand);
 
 }  // namespace wireproof::cli

@@ -129,7 +129,7 @@ TEST(BufferPool, LeavesThemWithTrafficThatRestsBetweenMessages) {
     }
 }
 
-TEST(BufferPool, NoMoreAskAtOnceThanItIsTold) {
+TEST(BufferPool, NoMoreAskAtOnceThanTheLimit) {
     Lines lines(20, 7);
     for (std::size_t peer = 0; peer < 7; ++peer) lines.ask(peer);
     EXPECT_FALSE(lines.lend(7, Use::ask));
@@ -152,7 +152,7 @@ TEST(BufferPool, AConnectionAtRestGivesThemUpForOneThatNeedsThem) {
     EXPECT_EQ(lines.pool.sets_made(), 7U);
 }
 
-TEST(BufferPool, APeerThatWasPutOffIsServedInTurnAndBeforeOthersAsk) {
+TEST(BufferPool, APeerThatWasDeferredIsServedInTurnAndBeforeOthersAsk) {
     Lines lines(20, 7);
     for (std::size_t peer = 0; peer < 7; ++peer) lines.ask(peer);
     ASSERT_TRUE(lines.lend(7, Use::answer));

@@ -97,7 +97,7 @@ TEST_P(AmEndpointRefusal, AStoreWhoseHandlerWasTakenAwayEndsSo) {  // AM-47
 }
 
 // The handler existed when the store was made, and has been removed when the peer polls.
-TEST(AmEndpointRefusalOnShm, AStoreThatIsInPlaceMayMissItsHandlerAndIsToldOf) {
+TEST(AmEndpointRefusalOnShm, AStoreThatIsInPlaceMayMissItsHandlerAndIsReported) {
     const Options options = options_on(true);
     std::vector<Endpoint> ends;
     for (std::size_t i = 0; i < 2; ++i) ends.push_back(open(options, i));

@@ -91,7 +91,7 @@ TEST(AmEndpoint, ANodeAloneRegistersMemoryForNoPeer) {
 
 // With congestion control, the sender of a long store asks how much has arrived. By default there
 // is none to a loopback peer.
-TEST(AmEndpoint, ControlsCongestionWhereItIsToldButNotOfItselfOnLoopback) {
+TEST(AmEndpoint, ControlsCongestionOnLoopbackOnlyIfItIsAskedTo) {
     using Control = CongestionControl;
     using Algorithm = CongestionAlgorithm;
     for (const auto& [wanted, algorithm] : {std::pair{Control::between_hosts, Algorithm::by_loss},

@@ -99,7 +99,7 @@ TEST(AmNodePool, WithoutBuffersWhatIsAskedForWouldBlockAndIsCounted) {
     ASSERT_TRUE(job.run([&] { return job.request(0, 2, ask) == Status::ok; }));
 }
 
-TEST(AmNodePool, WhatWasPutOffIsFetchedOnceThereAreBuffers) {
+TEST(AmNodePool, WhatWasDeferredIsFetchedOnceThereAreBuffers) {
     Job job(quick(), 4, {}, links, 1);
     std::vector<std::size_t> heard;
     job[0].handle(ask, [&](const Message& m) {

@@ -256,7 +256,7 @@ TEST(AmNode, PollsAtEveryKthRequestWhateverBecameOfIt) {  // AM-21
 }
 
 // Neither node owes the other anything. The session is watched only because a caller waits.
-TEST(AmNode, ACallerThatWaitedBeforeASessionBeganHearsOfItsEnd) {
+TEST(AmNode, ACallerThatWaitedBeforeASessionBeganIsNotifiedOfItsEnd) {
     Job job;
     bool heard = false;
     job[0].handle(ask, [&](const Message&) { heard = true; });
@@ -303,7 +303,7 @@ TEST(AmNode, WhatWaitsForItsFirstTurnMakesOneDue) {
     EXPECT_FALSE(job[0].keeps_back());
 }
 
-TEST(AmNode, TellsTheSenderOfHandlersThatThePeerDoesNotHave) {
+TEST(AmNode, ReportsHandlersThatThePeerDoesNotHaveToTheSender) {
     Job job;
     std::vector<std::byte> memory(8);
     ASSERT_TRUE(job[1].register_memory(0, base, memory, {.store = true}));

@@ -231,7 +231,7 @@ TEST(ShmNode, AShortStoreIntoPrivateMemoryTravelsInAPacket) {
     EXPECT_TRUE(goes_at_once(private_at + 1050)) << "what has arrived is forgotten";
 }
 
-TEST(ShmEndpoint, MemoryMayGoOnlyOnceThePeerHasHeard) {
+TEST(ShmEndpoint, MemoryIsFreedOnlyAfterThePeerHasConfirmed) {
     Two two;
     auto memory = two.ends[1].allocate(4096);
     ASSERT_TRUE(memory);

@@ -129,7 +129,7 @@ TEST(ShmNode, BehindAnAnswerItIsReadAtOnce) {
     EXPECT_EQ(read, memory);
 }
 
-TEST(ShmNode, WhatALoneMessagesHandlerSharesIsTold) {
+TEST(ShmNode, WhatALoneMessagesHandlerSharesIsAnnounced) {
     Nodes nodes(2);
     nodes.answer_all();
     nodes.converse();
@@ -345,7 +345,7 @@ TEST(ShmNode, ThatAPeerIsLostIsSeenWhileItsNextMessageIsAwaited) {
     EXPECT_EQ(lost, 1);
 }
 
-TEST(ShmNode, ThatPeersAreAwaitedIsToldWithTheNextTurn) {
+TEST(ShmNode, ThatPeersAreAwaitedIsAnnouncedWithTheNextPoll) {
     Nodes nodes(2);
     nodes.answer_all();
     nodes.converse();

@@ -231,7 +231,7 @@ TEST(ShmNode, AnAnswerThatFindsNoRoomLeavesLater) {
     EXPECT_EQ(nodes.replies_sent(1, 0), 1U);
 }
 
-TEST(ShmNode, MemoryInsideAWithdrawnRegionIsInUseUntilThePeerHasHeard) {
+TEST(ShmNode, MemoryInsideAWithdrawnRegionIsInUseUntilThePeerHasConfirmed) {
     Nodes nodes(2);
     std::vector<std::byte> memory(1000);
     const std::uint64_t address = 0x1000;

@@ -122,7 +122,7 @@ TEST(CmQueuePair, ConnectionsAreMadeAndEndedThoughPacketsGetLost) {
     EXPECT_GT(resent, 20U);
 }
 
-TEST(CmQueuePair, WhoWaitsForAnAskerHearsThatItHasParted) {
+TEST(CmQueuePair, WhoWaitsForAnAskerIsNotifiedThatItHasDisconnected) {
     LossyHost active(23, 24, {}, 1);
     LossyHost passive(24, 23, {}, 2);
     ASSERT_TRUE(passive.cm.listen(managed_service));

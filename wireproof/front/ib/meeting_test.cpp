@@ -158,7 +158,7 @@ TEST(Meeting, ADeviceWithoutAnyListenerRefusesAtOnce) {
 }
 
 // More hosts than a device knows sent it a packet once.
-TEST(Meeting, ADeviceThatMetMoreHostsThanItKnowsHearsTheNext) {
+TEST(Meeting, ADeviceThatMetMoreHostsThanItsTableHoldsAnswersTheNext) {
     End passive(21, 1024, {});
     const AddressHandle kept = *AddressHandle::create(passive.device, host(9), 7, 8);
     Address there = wireproof::test::own_host(21);

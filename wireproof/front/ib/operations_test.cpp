@@ -89,7 +89,7 @@ TEST_F(Operations, AreSeenBeforeTheMessagesThatThePeerSentAfterThem) {
     }
 }
 
-TEST_F(Operations, AreToldOnceAfterTheyWereAskedFor) {
+TEST_F(Operations, AreNotifiedOnceAfterARequestForNotification) {
     open();
     ASSERT_EQ(a->pair.write(1, a->region->piece(0, 8), b->remote(0)), Status::ok);
     EXPECT_EQ(next(*a).id, 1U);

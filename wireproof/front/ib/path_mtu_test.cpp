@@ -167,7 +167,7 @@ TEST(DevicePathMtu, APacketThatTheKernelRefusesIsNamedAndCounted) {
     EXPECT_EQ(said, "Message too long (1 packet), 1");
 }
 
-TEST(DevicePathMtu, AnAddressOfNoInterfaceIsToldInOneLine) {
+TEST(DevicePathMtu, AnAddressOfNoInterfaceIsReportedInOneLine) {
     const auto device = Device::open({.address = "198.51.100.7"});
     ASSERT_FALSE(device);
     EXPECT_NE(device.error().find("198.51.100.7"), std::string::npos);

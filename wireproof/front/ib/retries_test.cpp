@@ -94,7 +94,7 @@ TEST(Retries, WaitForAReceiverAsLongAsItsOptionsSay) {
     EXPECT_GE(std::chrono::steady_clock::now() - start, 2 * 20ms);
 }
 
-TEST(Retries, OfARequestAreToldAndDone) {
+TEST(Retries, OfARequestAreCountedAndSent) {
     ScriptedPeer peer(46);
     End active(47, 1024, chosen);
     auto met = Result<std::vector<std::byte>>::failure("not asked");
@@ -109,7 +109,7 @@ TEST(Retries, OfARequestAreToldAndDone) {
     EXPECT_EQ(packets_of_a_write(active, peer), 3U);
 }
 
-TEST(Retries, OfAnAcceptedRequestAreToldAndDone) {
+TEST(Retries, OfAnAcceptedRequestAreCountedAndSent) {
     End passive(48, 1024, chosen);
     auto listener = Listener::open(passive.device, retries_service);
     ASSERT_TRUE(listener);

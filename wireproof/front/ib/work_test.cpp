@@ -174,7 +174,7 @@ TEST_F(Devices, UnsignalledWorkIsSilentUnlessItFails) {
     for (std::uint64_t id = 6; id <= 8; ++id) EXPECT_EQ(next(*a).status, WorkStatus::flushed);
 }
 
-TEST_F(Devices, OnlySolicitedCompletionsAreToldToWhoAskedForThose) {
+TEST_F(Devices, OnlySolicitedCompletionsNotifyWhoAskedForThose) {
     open();
     for (std::uint64_t id = 1; id <= 4; ++id) {
         ASSERT_EQ(b->pair.post_receive(id, b->region->piece(0, 100)), Status::ok);
@@ -199,7 +199,7 @@ TEST_F(Devices, OnlySolicitedCompletionsAreToldToWhoAskedForThose) {
 }
 
 // A bind is done locally and sends nothing, so no packet wakes the device.
-TEST_F(Windows, ACompletionWithoutAPacketIsToldAtOnce) {
+TEST_F(Windows, ACompletionWithoutAPacketNotifiesAtOnce) {
     open_bindable();
     MemoryWindow window = b->domain.create_window(WindowType::type_1);
     b->device.wait([] { return false; }, 5ms);  // afterwards no packet is expected

@@ -108,7 +108,7 @@ TEST(VerbsAttributes, AProgramMayHaveAsManyReadsOutstandingAsSoftRoceKeeps) {
     EXPECT_EQ(change->max_rd_atomic, 128U);
 }
 
-TEST(VerbsAttributes, AQueryShowsWhatWasTold) {
+TEST(VerbsAttributes, AQueryReturnsTheAttributesThatWereSet) {
     const ibv_qp_attr given = distinct_values();
     proto::ib::QueuePairCore core{proto::ib::QueuePairConfig{}};
     auto change = change_of(

@@ -192,7 +192,7 @@ TEST(Verbs, AQueryThatDoesNotAskForTheStateLeavesTheMemberOfTheQueuePair) {
     EXPECT_EQ(pair.a.pair->state, IBV_QPS_ERR);
 }
 
-TEST(Verbs, AChannelIsReadableOnceForEachRequestToBeTold) {
+TEST(Verbs, AChannelIsReadableOnceForEachRequestForNotification) {
     Pair pair(true);
     End& a = pair.a;
     const int flags = ::fcntl(a.channel->fd, F_GETFL);
@@ -281,7 +281,7 @@ TEST(Verbs, AQueuePairOfAKindThatThereIsNotIsNotSupported) {
     EXPECT_EQ(ibv_qp_to_qp_ex(end.pair), nullptr);
 }
 
-TEST(Verbs, AQueuePairTellsWhatItReallyTakes) {
+TEST(Verbs, AQueuePairReportsItsActualCapabilities) {
     End end;
     ibv_qp_init_attr asked{};
     asked.send_cq = asked.recv_cq = end.completions;

@@ -40,7 +40,7 @@ private:
 };
 [[maybe_unused]] const auto* const own_folder = testing::AddGlobalTestEnvironment(new OwnFolder);
 
-TEST_F(Cm, AConnectionIsMadeAndBothSidesHearWhatTheOtherTold) {
+TEST_F(Cm, AConnectionIsMadeAndBothSidesReceiveTheOthersPrivateData) {
     connect();
     const rdma_ucm_conn_param& question = request.param.conn;
     EXPECT_EQ(question.qp_num, 0x11U);
@@ -86,7 +86,7 @@ TEST_F(Cm, QueuePairsGetWhatTheyNeedToMeet) {
     EXPECT_EQ(client.attributes(asker, IBV_QPS_ERR + 1, asking), EINVAL);
 }
 
-TEST_F(Cm, DisconnectingIsHeardByBothSidesAndAgainIsNoError) {
+TEST_F(Cm, DisconnectingReachesBothSidesAndAgainIsNoError) {
     connect();
     EXPECT_EQ(client.disconnect(asker), 0);
     EXPECT_EQ(server.event(cm_event::disconnected).uid, uid_of_accepted);

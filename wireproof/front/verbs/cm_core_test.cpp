@@ -100,7 +100,7 @@ TEST_F(Refused, BecauseItWasTooEarlyAsksAgain) {
     EXPECT_FALSE(connection());
 }
 
-TEST_F(Refused, ForAnotherReasonIsTold) {
+TEST_F(Refused, ForAnotherReasonIsReported) {
     refuse(When::soon, rejection(proto::ib::CmReason::consumer));
     EXPECT_EQ(told(cm_event::rejected), 1U);
 }

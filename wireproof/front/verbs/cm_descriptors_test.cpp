@@ -105,7 +105,7 @@ TEST_F(Cm, AForkedChildCannotUseItsParentsDescriptors) {
     for (;;) ::pause();
 }
 
-TEST(CmDevice, WhoseOtherSideIsKilledIsTold) {
+TEST(CmDevice, WhoseOtherSideIsKilledGetsAnEvent) {
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe(pipe.data()), 0);
     const pid_t other = ::fork();

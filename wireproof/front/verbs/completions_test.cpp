@@ -26,7 +26,7 @@ TEST(Engine, OnInfinibandItsAddressGivesALid) {
     EXPECT_EQ(ethernet->subnet(), nullptr);
 }
 
-TEST(Completions, ADatagramTellsOfWhatKindItsNetworkHeaderIs) {
+TEST(Completions, ADatagramStatesTheKindOfItsNetworkHeader) {
     const proto::ib::Completion datagram{.kind = proto::ib::CompletionKind::receive,
                                          .from_queue_pair = 5};
     const auto ethernet = engine_at("127.77.1.3:4791", Link::ethernet);

@@ -58,13 +58,13 @@ TEST(VerbsFacts, WithoutAnAddressTheGuidIsKnownBeforeTheDeviceIsOpened) {
     EXPECT_EQ(std::memcmp(before.guid, &guid, sizeof guid), 0);
 }
 
-TEST(VerbsFacts, AreNotToldToTheThreadThatOpensTheDevice) {
+TEST(VerbsFacts, DoNotReachTheThreadThatOpensTheDevice) {
     const OpensDevice opening;
     wireproof_facts facts{};
     EXPECT_EQ(wireproof_device_facts(&facts), -1);
 }
 
-TEST(VerbsFacts, AreNotToldByWrongSettings) {
+TEST(VerbsFacts, AreNotPublishedFromWrongSettings) {
     const Variable address("WIREPROOF_VERBS_ADDRESS", "nowhere");
     wireproof_facts facts{};
     EXPECT_EQ(wireproof_device_facts(&facts), -1);

@@ -93,7 +93,7 @@ TEST(FaultEvents, ADeviceThatFailsTakesItsQueuePairsAlong) {
     EXPECT_EQ(last.status, IBV_WC_WR_FLUSH_ERR);
 }
 
-TEST(FaultEvents, OfAQueuePairIsToldOfThatOneAndEndsIt) {
+TEST(FaultEvents, OfAQueuePairNamesThatOneAndEndsIt) {
     for (const auto& [what, type] :
          {std::pair{"QP_FATAL", IBV_EVENT_QP_FATAL}, std::pair{"QP_REQ_ERR", IBV_EVENT_QP_REQ_ERR},
           std::pair{"QP_ACCESS_ERR", IBV_EVENT_QP_ACCESS_ERR}}) {
@@ -111,7 +111,7 @@ TEST(FaultEvents, OfAQueuePairIsToldOfThatOneAndEndsIt) {
     }
 }
 
-TEST(FaultEvents, ALimitOfASharedReceiveQueueIsToldOfEach) {
+TEST(FaultEvents, ALimitOfASharedReceiveQueueIsReportedForEach) {
     const Script script("[[event]]\nwhat = \"SRQ_LIMIT_REACHED\"\nat_packet = 1\n");
     Pair pair;
     ibv_context* const context = open_device();

@@ -95,7 +95,7 @@ at_ms = 7
     EXPECT_FALSE(read_fault_script("[[event]]\nwhat = \"DEVICE_FATAL\"\n", "f")->empty());
 }
 
-TEST(FaultScript, WhatIsWrongIsToldWithItsPlace) {
+TEST(FaultScript, WhatIsWrongIsReportedWithItsPosition) {
     const std::map<std::string, std::string> wrong = {
         {"[sent]\nlos = 1\n", "f:2:1: unknown key \"los\""},
         {"[sent]\nloss = 2\n", "f:2:8: \"loss\" must be a probability"},

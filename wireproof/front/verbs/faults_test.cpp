@@ -12,7 +12,7 @@ Faults with_event(const EventFault& event) {
     return {script, 1, std::nullopt, Address(), 2};
 }
 
-TEST(FaultsInTime, AnEventWakesTheDeviceAtItsTimeAndIsToldOnce) {
+TEST(FaultsInTime, AnEventWakesTheDeviceAtItsTimeAndIsReportedOnce) {
     const Instant opened(Duration::milliseconds(7));
     const Instant due = opened + Duration::milliseconds(20);
     Faults faults = with_event({.queue_pair = 1, .at = Duration::milliseconds(20)});

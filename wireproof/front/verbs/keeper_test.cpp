@@ -54,7 +54,7 @@ TEST_F(AKeeper, ThatListensWakesWhenAPacketArrives) {
     wait_for_turn(2);
 }
 
-TEST_F(AKeeper, ThatRestsDoesNotUntilItIsToldToListen) {
+TEST_F(AKeeper, ThatRestsDoesNotListenUntilItIsAskedTo) {
     start(false);
     packet_arrives();
     give_time();
@@ -63,7 +63,7 @@ TEST_F(AKeeper, ThatRestsDoesNotUntilItIsToldToListen) {
     wait_for_turn(2);
 }
 
-TEST_F(AKeeper, WakesEarlierIfItIsToldTo) {
+TEST_F(AKeeper, WakesEarlierIfItIsAskedTo) {
     start(false);
     keeper_->wake_by(clock_.now() + long_time + long_time);
     give_time();

@@ -150,7 +150,7 @@ TEST(VerbsPeers, AnEndOfAPairThatCameWithoutAnOfferIsClosed) {
     EXPECT_EQ(pair->first.receive(nothing), ControlSocket::Received::ended);
 }
 
-TEST(VerbsPeers, ACallerThatSaysNothingLosesItsPlaceWhereThereAreTooMany) {
+TEST(VerbsPeers, ASilentCallerIsClosedFirstWhereThereAreTooMany) {
     Clock clock;
     End a(1);
     std::vector<Stranger> silent(64);
@@ -166,7 +166,7 @@ TEST(VerbsPeers, ACallerThatSaysNothingLosesItsPlaceWhereThereAreTooMany) {
 }
 
 // The messages of one process must not keep the device from its packets.
-TEST(VerbsPeers, OneLookAcceptsSixteenCallersAndHearsSixteenMessages) {
+TEST(VerbsPeers, OnePollAcceptsSixteenCallersAndReadsSixteenMessages) {
     Clock clock;
     End a(1);
     std::vector<Stranger> callers(17);

@@ -43,7 +43,7 @@ TEST(VerbsPeers, TwoCallsThatCrossBecomeOne) {
     EXPECT_EQ(b.peers.shared_counters().connections, 1U);
 }
 
-TEST(VerbsPeers, ShareNothingIfOneIsToldNotTo) {
+TEST(VerbsPeers, ShareNothingIfOneIsConfiguredNotTo) {
     for (const bool first : {true, false}) {
         Clock clock;
         End a(1, first);

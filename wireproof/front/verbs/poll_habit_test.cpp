@@ -49,7 +49,7 @@ TEST_F(PollHabits, OneForWhichTheKeeperHadToReceiveIsNot) {
     EXPECT_FALSE(habit_.comes_back());
 }
 
-TEST_F(PollHabits, TheKeeperThatReceivesBetweenTwoPollsSaysNothing) {
+TEST_F(PollHabits, TheKeeperThatReceivesBetweenTwoPollsIsNotCounted) {
     poll_after(step);
     habit_.found(now_);
     habit_.keeper_worked(now_ + Duration::microseconds(59), true);
@@ -58,13 +58,13 @@ TEST_F(PollHabits, TheKeeperThatReceivesBetweenTwoPollsSaysNothing) {
     EXPECT_FALSE(habit_.comes_back());
 }
 
-TEST_F(PollHabits, TheKeeperThatReceivesAfterAPollThatFoundNothingSaysNothing) {
+TEST_F(PollHabits, TheKeeperThatReceivesAfterAnEmptyPollIsNotCounted) {
     poll_after(step);
     habit_.keeper_worked(now_ + long_rest, true);
     EXPECT_TRUE(habit_.comes_back());
 }
 
-TEST_F(PollHabits, TheKeeperThatReceivesNothingSaysNothing) {
+TEST_F(PollHabits, TheKeeperThatReceivesNothingIsNotCounted) {
     poll_after(step);
     habit_.found(now_);
     habit_.keeper_worked(now_ + long_rest, false);

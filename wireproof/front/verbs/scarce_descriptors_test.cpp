@@ -118,7 +118,7 @@ private:
     int connections = -1;
 };
 
-TEST(Verbs, EachDescriptorThatIsMissingIsToldAndNoneIsLost) {
+TEST(Verbs, EachMissingDescriptorIsReportedAndNoneLeaks) {
     const std::size_t before = descriptors();
     std::string last;
     std::size_t calls = 0;  // calls that failed with some limit

@@ -129,7 +129,7 @@ TEST_F(VerbsSettingsFile, TheEnvironmentWinsOverIt) {
     EXPECT_EQ(settings->receive_buffer, 65536);
 }
 
-TEST_F(VerbsSettingsFile, WhatIsWrongInItIsToldWithItsPlace) {
+TEST_F(VerbsSettingsFile, WhatIsWrongInItIsReportedWithItsPosition) {
     const std::map<std::string, std::string> wrong = {
         {"seed = 5\nsede = 5\n", ":2:1: unknown key \"sede\""},
         {"\nseed = -1\n", ":2:8: \"seed\": '-1' is not a number"},

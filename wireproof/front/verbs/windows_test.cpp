@@ -110,7 +110,7 @@ TEST_F(Windows, MayCountAddressesFromZero) {
     EXPECT_EQ(ends.b.memory[lent_at], 'z');
 }
 
-TEST_F(Windows, ASendWithInvalidateEndsTheKeyAndTheReceiverIsTold) {
+TEST_F(Windows, ASendWithInvalidateEndsTheKeyAndNotifiesTheReceiver) {
     EXPECT_EQ(bind(part()).status, IBV_WC_SUCCESS);
     ASSERT_EQ(ends.b.post_receive(1, ends.b.piece(0, 8)), 0);
     EXPECT_EQ(invalidate(ends.a, IBV_WR_SEND_WITH_INV, key).status, IBV_WC_SUCCESS);

@@ -70,7 +70,7 @@ TEST(CounterReader, TakesRowsThatAreInUseOnly) {
 }
 
 // A program that was stopped while it wrote is shown.
-TEST(CounterReader, AnOddSequenceIsToldAndTheValuesAreRead) {
+TEST(CounterReader, AnOddSequenceIsReportedAndTheValuesAreRead) {
     CounterFileBytes made;
     made.section().sequence = 3;
     const auto read = read_back(made);

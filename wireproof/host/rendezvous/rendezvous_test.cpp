@@ -127,7 +127,7 @@ TEST(Rendezvous, ALongAnswerArrivesWhole) {
     EXPECT_EQ((*entries)->back(), entry);
 }
 
-TEST(Rendezvous, ARefusalIsTold) {
+TEST(Rendezvous, ARefusalIsReported) {
     const Service service(2);
     RendezvousPlace place = service.place(1);
     place.token = "wrong";
@@ -159,7 +159,7 @@ TEST(Rendezvous, ARankGivesUpInTimeAndMayTryAgain) {
     EXPECT_TRUE(again);
 }
 
-TEST(Rendezvous, AServiceThatIsNotThereIsToldInOneLine) {
+TEST(Rendezvous, AMissingServiceIsReportedInOneLine) {
     std::uint16_t port = 0;
     {
         auto gone = RendezvousServer::open({1, "secret"}, RendezvousServer::Reach::other_hosts);

@@ -299,7 +299,7 @@ from = "B"
               "<HELLO, HELLO, <HELLO, <REQ 7 ack 7, <KEEPALIVE ack 7, NACK 8 ack 8");
 }
 
-TEST(Ladder, EndsThatCannotComeUpAreTold) {
+TEST(Ladder, EndsThatCannotComeUpAreReported) {
     const auto scenario = read_scenario(R"(
 protocol = "sp-am"
 [engine]

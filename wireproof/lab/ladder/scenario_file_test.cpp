@@ -117,7 +117,7 @@ std::string complaint_about(const std::string& text) {
     return read ? "nothing" : read.error().message;
 }
 
-TEST(ScenarioFile, AMistakeIsToldInOneLineWithLineAndColumn) {
+TEST(ScenarioFile, AMistakeIsReportedInOneLineWithLineAndColumn) {
     const std::string good = std::string(pcie) + traffic_table;
     EXPECT_EQ(complaint_about(good), "nothing");
     const std::vector<Mistake> mistakes = {
@@ -189,7 +189,7 @@ TEST(ScenarioFile, EveryTableIsReadAsStrictly) {
               "f.toml:4:9: \"bytes\" of a request must be whole words of 4");
 }
 
-TEST(ScenarioFile, WhatIsNoTomlIsToldWhereItEnds) {
+TEST(ScenarioFile, WhatIsNoTomlIsReportedWhereItEnds) {
     for (const char* text : {"protocol = \"pcie\nfrom", "[[[", "x = 1\nx = 2\n", "a = \xff\n",
                              "a = 1\xef\xb3\xbf\n", "\xef\xb3\xbf", "protocol = pcie"}) {
         const std::string complaint = complaint_about(text);
@@ -200,7 +200,7 @@ TEST(ScenarioFile, WhatIsNoTomlIsToldWhereItEnds) {
     EXPECT_EQ(complaint_about("x = 1\n[[["), "f.toml:2:3: this is no TOML");
 }
 
-TEST(ScenarioFile, OfSeveralMistakesTheFirstInTheFileIsTold) {
+TEST(ScenarioFile, OfSeveralMistakesTheFirstInTheFileIsReported) {
     const std::string text = std::string(pcie) + traffic_table + "zeal = 1\nbytes = -1\n[anger]\n";
     EXPECT_EQ(complaint_about(text), "f.toml:4:1: unknown key \"zeal\" in [[traffic]]");
 }

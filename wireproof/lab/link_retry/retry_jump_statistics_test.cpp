@@ -173,7 +173,7 @@ TEST(RetryJumpStatistics, FailuresOfTheWayBackAreKnownToo) {
 }
 
 // A jump over many failures takes a while.
-TEST(RetryJumpStatistics, IsHeardOfBetweenFailures) {
+TEST(RetryJumpStatistics, ReportsProgressBetweenFailures) {
     int heard = 0;
     double last = 0;
     const RetryPlan plan{.packets = 200'000'000'000'000, .progress = [&](double share) {

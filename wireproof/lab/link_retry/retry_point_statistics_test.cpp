@@ -220,7 +220,7 @@ TEST(RetryPointStatistics, ErrorsThatNoFormKnowsOfEndItAsSoon) {
 }
 
 // The stride of SP AM is the number of all its sequence numbers.
-TEST(RetryPointStatistics, IsHeardOfEveryTensOfThousandsOfUnits) {
+TEST(RetryPointStatistics, ReportsProgressEveryTensOfThousandsOfUnits) {
     for (const auto protocol : {RetryProtocol::pcie, RetryProtocol::hippi6400, RetryProtocol::sp_am,
                                 RetryProtocol::rc, RetryProtocol::ideal}) {
         for (const bool jump : {true, false}) {

@@ -119,7 +119,7 @@ TEST(SearchStory, AWindowOfTheWholeCircleReplaysAsAWrongDelivery) {
         "");
 }
 
-TEST(SearchStory, FitsEightyColumnsWhateverIsTold) {
+TEST(SearchStory, FitsEightyColumnsWhateverItSays) {
     AmPrograms programs;
     programs[0].resize(6);
     AmSearch search(

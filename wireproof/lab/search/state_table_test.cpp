@@ -63,7 +63,7 @@ TEST(StateTable, NumbersStatesInTheOrderInWhichTheyCome) {
     EXPECT_EQ(PackedReader(table.at(70'000)).read(4), 70'000U);
 }
 
-TEST(StateTable, TellsStatesApartThatDifferInOneBit) {
+TEST(StateTable, DistinguishesStatesThatDifferInOneBit) {
     StateTable table;
     for (std::uint32_t bit = 0; bit < 32; ++bit) {
         EXPECT_EQ(table.find_or_add(packed(1U << bit, 0)).id, bit);

@@ -19,7 +19,7 @@ TEST(SweepPointTest, HasTheFiguresOfWhatWasSimulated) {
     EXPECT_FALSE(point.stopped);
 }
 
-TEST(SweepPointTest, TellsWhatWasLostOnlyWhereNothingIsResent) {
+TEST(SweepPointTest, ReportsLossesOnlyWhereNothingIsResent) {
     RetryPoint point;
     point.totals[RetryCount::accepted] = 90;
     point.totals[RetryCount::wasted] = 10;
@@ -36,7 +36,7 @@ TEST(SweepPointTest, HasNoFiguresWhereNoUnitWasTaken) {
     EXPECT_FALSE(stopped.resend_ratio);
 }
 
-TEST(SweepPointTest, OfFlitsTellsWhatTheLineDid) {
+TEST(SweepPointTest, OfFlitsReportsWhatTheLineDid) {
     RetrySettings settings{.bit_error = 1e-6};
     RetryPoint point;
     EXPECT_FALSE(sweep_line(settings, point)) << "no flits";

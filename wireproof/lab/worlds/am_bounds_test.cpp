@@ -60,7 +60,7 @@ TEST_F(AmBounds, AResendIsAWindowAtMost) {
     EXPECT_TRUE(breaks("packets resent 9, and asked for were at most 8"));
 }
 
-TEST_F(AmBounds, NoPeerIsToldWhatItCannotPlace) {
+TEST_F(AmBounds, NoPeerReceivesMarksThatItCannotPlace) {
     for (const RxVerdict verdict : {RxVerdict::stale, RxVerdict::malformed, RxVerdict::foreign}) {
         hear(spent.own, verdict, 1);
         EXPECT_TRUE(breaks("1 frames were " + std::string(name_of(verdict))));
@@ -105,7 +105,7 @@ TEST_F(AmBounds, AResendHasAReason) {
 }
 
 // AM-54: no mark appears that no router made.
-TEST_F(AmBounds, MarksToldAreMarksOfTheCable) {
+TEST_F(AmBounds, MarksReportedAreMarksOfTheCable) {
     spent.there.marked = 5;
     spent.there.duplicated = 2;
     spent.peer.marked = spent.own.marked_at_peer = 7;

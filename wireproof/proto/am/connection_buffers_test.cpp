@@ -90,7 +90,7 @@ TEST(AmBuffers, WhatIsUnderWayIsNotAtRest) {
     }
 }
 
-TEST(AmBuffers, WithoutThemTheCallerIsToldThatTheWindowIsFull) {
+TEST(AmBuffers, WithoutThemTheCallReturnsThatTheWindowIsFull) {
     for (const Config& config : all_small()) {
         Apart pair(config);
         std::vector<std::byte> bytes(10);
@@ -182,7 +182,7 @@ TEST(AmBuffers, RepliesAreTakenInWithoutThem) {
     }
 }
 
-TEST(AmBuffers, ItIsKnownBeforeWhatWouldBePutOff) {
+TEST(AmBuffers, ItIsKnownBeforeWhatWouldBeDeferred) {
     for (const Config& config : all_small()) {
         Apart pair(config);
         reply_to_all(pair.b);
@@ -245,7 +245,7 @@ TEST(AmBuffers, ASessionBeginsAndEndsWithoutThem) {
 // The sender's buffers mark what a NACK said to have arrived, and the receiver's what arrived
 // ahead. The next connection that gets them must not apply this to its own packets. Each message
 // has its own packet here, so a lost one leaves others held.
-TEST(AmBuffers, WhatIsGivenUpSaysNothingOfWhatItHeld) {
+TEST(AmBuffers, WhatIsGivenUpReportsNothingOfWhatItHeld) {
     const Config config = small(bare());
     for (std::size_t lost = 0; lost < 8; ++lost) {
         Pair first(config);

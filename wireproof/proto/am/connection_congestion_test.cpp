@@ -230,7 +230,7 @@ TEST(AmConnection, ASlowedSenderComesToItsWholeWindowAgain) {
 }
 
 // A host that accepts a few frames from time to time, and drops those for which it has no room.
-TEST(AmConnection, ASenderThatHearsOfOverrunsResendsFarLess) {
+TEST(AmConnection, ASenderThatLearnsOfOverrunsResendsFarLess) {
     for (const Config& config : over_a_network()) {
         std::array<std::uint64_t, 2> resent{};
         for (const bool told : {false, true}) {

@@ -293,7 +293,7 @@ TEST(AmConnection, ASideThatOnlyWaitsAsksWhetherThePeerLives) {
 }
 
 // AM-50: an idle connection has no timer and asks nothing, unless its caller wants it.
-TEST(AmConnection, AnIdleConnectionSendsNothingUntilToldToAwaitThePeer) {
+TEST(AmConnection, AnIdleConnectionSendsNothingUntilItAwaitsThePeer) {
     for (const Config& config : all()) {
         Pair pair(config);
         EXPECT_EQ(pair.taken(pair.a), "");

@@ -171,7 +171,7 @@ TEST(AmOpen, ALaterOneIsNotWrittenBeforeAnEarlierOne) {
 }
 
 // AM-47
-TEST(AmOpen, APeerThatStoresWhereItMayNotWritesNothingAndIsTold) {
+TEST(AmOpen, AStoreWhereThePeerMayNotWritesNothingAndIsRefused) {
     constexpr std::uint64_t beyond = 1 << 20;
     for (const Config& config : all_opening()) {
         Pair pair(config);

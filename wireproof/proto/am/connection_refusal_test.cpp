@@ -88,7 +88,7 @@ TEST(AmRefusal, ANoteToNoHandlerEndsSoWhateverIsLost) {  // AM-47
 
 // Nobody waits for the end of this note. So its sender learns of the missing handler in a delivery
 // of its own, as for a request, and exactly once, even if frames are lost or repeated.
-TEST(AmRefusal, ANoteThatNobodyAwaitsToNoHandlerIsToldOfOnce) {
+TEST(AmRefusal, AnUnawaitedNoteToNoHandlerIsReportedOnce) {
     for (const Config& config : all_small()) {
         for (std::size_t lost = 0; lost < 12; ++lost) {
             for (const std::size_t copies : {1U, 2U}) {

@@ -270,7 +270,7 @@ TEST(AmConnection, EndsOfAnotherConfigurationOrJobDoNotMeet) {
     }
 }
 
-TEST(AmConnection, ALaunchedSessionHearsNoHello) {
+TEST(AmConnection, ALaunchedSessionIgnoresHello) {
     for (const Config& config : all()) {
         Pair launched(config);
         Pair meets(meeting(config));

@@ -48,7 +48,7 @@ struct Anew {
 };
 
 // AM-49
-TEST(AmUnknown, ARestartedPeerSaysSoWhenItHearsOfTheOldSession) {
+TEST(AmUnknown, ARestartedPeerAnswersAFrameOfTheOldSession) {
     for (const Config& base : all()) {
         Anew world(meeting(base));
         const Frames frames = world.say(7);
@@ -83,7 +83,7 @@ TEST(AmUnknown, APeerThatGaveTheSessionUpSaysSo) {
 }
 
 // AM-50: a life that gave the session up says why, at once if the peer still answers.
-TEST(AmUnknown, ThePeerIsToldWhyTheSessionEnded) {
+TEST(AmUnknown, ThePeerLearnsWhyTheSessionEnded) {
     for (const Config& base : all()) {
         Config config = meeting(base);
         config.resend_limit = 4;

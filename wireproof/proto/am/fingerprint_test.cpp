@@ -14,7 +14,7 @@ void carry_undrawn(Pair& pair, Node& from) {
     }
 }
 
-TEST(AmFingerprint, TellsWhichRequestWaitsForTheUser) {
+TEST(AmFingerprint, SeesWhichRequestWaitsForTheUser) {
     for (const Config& config : all()) {
         const auto after = [&config](unsigned handler, std::size_t count) {
             Pair pair(config);
@@ -30,7 +30,7 @@ TEST(AmFingerprint, TellsWhichRequestWaitsForTheUser) {
     }
 }
 
-TEST(AmFingerprint, TellsWhichTransferEndedWhileTheUserLookedAway) {
+TEST(AmFingerprint, SeesWhichTransferEndedBeforeTheUserPolled) {
     for (const Config& config : all()) {
         const auto after = [&config](std::uint64_t tag) {
             Pair pair(config);

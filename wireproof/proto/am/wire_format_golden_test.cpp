@@ -308,7 +308,7 @@ TEST(AmWireFormat, DescribesPacketsAndCallsTheRestFrames) {
 }
 
 // The CHUNK above with four bytes after its data, which its checksum does not cover.
-TEST(AmWireFormat, AFilledPacketSaysHowMuchOfItSaysNothing) {
+TEST(AmWireFormat, AFilledPacketStatesTheLengthOfItsFilling) {
     Packet packet = from_hex(
         "02010403 0301 2400 8877665544332211 f3ffcdab feff020103000403 07000000 801f000001000000 "
         "226b462204000000 0102030405060708 00000000");

@@ -195,7 +195,7 @@ TEST(CxlWorld, DatagramsThatAreLostInSilenceAreFoundByProbes) {
 }
 
 // A copy of both ends does the same as the originals, and the fingerprint says that they are equal.
-TEST(CxlWorld, CopiesGoOnAlikeAndFingerprintsTellStatesApart) {
+TEST(CxlWorld, CopiesGoOnAlikeAndFingerprintsDistinguishStates) {
     Pair pair;
     pair.submit(5);
     pair.b.give(pair.now, *pair.a.poll(pair.now));

@@ -39,7 +39,7 @@ TEST(FlitStart, ComesUpThroughHeavyDamageAndDeliversFromTheFirstFlitOn) {
 }
 
 // The numbers need not begin alike: the handshake tells them.
-TEST(FlitStart, TheHandshakeTellsThePeersFirstNumber) {
+TEST(FlitStart, TheHandshakeCarriesThePeersFirstNumber) {
     Config config = Config::pcie6();
     config.first_number = 700;
     Pair pair(config);
@@ -151,7 +151,7 @@ TEST(FlitStart, ALinkThatGoesDownForgetsEverything) {
 }
 
 // A copy goes on by itself, and two links in one state have one fingerprint.
-TEST(FlitValue, ACopyIsIndependentAndTheFingerprintTellsStatesApart) {
+TEST(FlitValue, ACopyIsIndependentAndTheFingerprintDistinguishesStates) {
     const auto print = [](const Link& link, Instant now) {
         Fingerprint sink;
         link.fingerprint(now, sink);

@@ -265,7 +265,7 @@ TEST(FlitReceiver, AGapInTheNumbersCausesAStandardNakAndADuplicateNone) {
 }
 
 // FLIT-4: 511 numbers behind are duplicates, 511 numbers ahead are a gap.
-TEST(FlitReceiver, TellsDuplicatesFromFlitsAheadAtTheBoundaries) {
+TEST(FlitReceiver, DistinguishesDuplicatesFromFlitsAheadAtTheBoundaries) {
     const auto verdict_of = [](std::uint32_t number) {
         Received end;
         return end.payload_with_number(number, 0);
@@ -399,7 +399,7 @@ TEST(FlitReceiver, UcieWithdrawsNothing) {
 }
 
 // UCIE-1: 127 numbers behind are duplicates.
-TEST(FlitReceiver, UcieTellsDuplicatesFromFlitsAheadAtItsBoundaries) {
+TEST(FlitReceiver, UcieDistinguishesDuplicatesFromFlitsAheadAtItsBoundaries) {
     const auto verdict_of = [](std::uint32_t number) {
         Config config = Config::ucie_68();
         config.first_number = 200;

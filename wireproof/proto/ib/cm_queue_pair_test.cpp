@@ -140,7 +140,7 @@ TEST_F(CmServices, WhoGivesUpGetsNoAnswerAndSendsNoMore) {
     EXPECT_FALSE(active.cm.take_answer(after));
 }
 
-TEST_F(CmServices, SilenceIsToldToBothSides) {
+TEST_F(CmServices, SilenceIsReportedToBothSides) {
     ASSERT_TRUE(passive.cm.listen_datagrams(services_of_host));
     const CmId id = resolve();
     std::size_t packets = settle();

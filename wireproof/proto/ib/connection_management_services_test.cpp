@@ -47,7 +47,7 @@ protected:
     }
 };
 
-TEST_F(Services, AreToldByTwoDatagrams) {
+TEST_F(Services, AreResolvedByTwoDatagrams) {
     b.cm.listen_datagrams(datagrams);
     here = resolve();
     EXPECT_EQ(carry(), "SIDR_REQ ");
@@ -227,7 +227,7 @@ TEST_F(Services, WhoIsNeverAnsweredGivesUpAndSaysSo) {
     EXPECT_TRUE(a.silent());
 }
 
-TEST_F(Services, WhoGivesUpHearsNothingMore) {
+TEST_F(Services, WhoGivesUpGetsNoMoreEvents) {
     b.cm.listen_datagrams(datagrams);
     here = resolve();
     carry();

@@ -141,7 +141,7 @@ TEST_F(Sides, BothMayAskToPartAtOnce) {
     b.event(What::disconnected);
 }
 
-TEST_F(Sides, ReasonsAreTold) {
+TEST_F(Sides, ReasonsAreReported) {
     const auto reason = [](const CmEvent& event) {
         return std::get<CmReject>(event.message).reason;
     };

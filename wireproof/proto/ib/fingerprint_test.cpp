@@ -56,7 +56,7 @@ const WorkTerms add_elsewhere{.request = Request::fetch_add, .remote_address = p
 const WorkTerms add_by_second_key{
     .request = Request::fetch_add, .remote_address = place, .remote_key = 1};
 
-TEST(IbFingerprint, TellsWhatAReadIsAnsweredWithNowAndAgain) {
+TEST(IbFingerprint, SeesWhatAReadIsAnsweredWithNowAndAgain) {
     for (const bool answered : {false, true}) {
         expect_apart(asked(read, 10, answered), asked(read_by_second_key, 10, answered));
         expect_apart(asked(read, 10, answered), asked(read_elsewhere, 10, answered));
@@ -64,12 +64,12 @@ TEST(IbFingerprint, TellsWhatAReadIsAnsweredWithNowAndAgain) {
     }
 }
 
-TEST(IbFingerprint, TellsWhichAtomicIsAnsweredAgain) {
+TEST(IbFingerprint, SeesWhichAtomicIsAnsweredAgain) {
     expect_apart(asked(add, 8, true), asked(add_elsewhere, 8, true));
     expect_apart(asked(add, 8, true), asked(add_by_second_key, 8, true));
 }
 
-TEST(IbFingerprint, TellsWhatAnAckThatIsOwedNames) {
+TEST(IbFingerprint, SeesWhatAnAckThatIsOwedNames) {
     const auto history = [](std::size_t repeated) {
         return [repeated](RcPair& pair) {
             pair.receives(2);
@@ -85,7 +85,7 @@ TEST(IbFingerprint, TellsWhatAnAckThatIsOwedNames) {
     expect_apart(history(0), history(2));
 }
 
-TEST(IbFingerprint, TellsWhetherAReadHasBeenForgotten) {
+TEST(IbFingerprint, SeesWhetherAReadHasBeenForgotten) {
     const auto history = [](bool forgets) {
         return [forgets](RcPair& pair) {
             pair.read(10);
@@ -100,7 +100,7 @@ TEST(IbFingerprint, TellsWhetherAReadHasBeenForgotten) {
     expect_apart(history(false), history(true));
 }
 
-TEST(IbFingerprint, TellsWhatReceiveRequestsAskFor) {
+TEST(IbFingerprint, SeesWhatReceiveRequestsAskFor) {
     const auto history = [](std::uint64_t id, std::size_t offset, std::size_t length) {
         return [=](RcPair& pair) {
             EXPECT_EQ(pair.b.receive(id, pair.b.piece(offset, length)), PostStatus::accepted);
@@ -111,7 +111,7 @@ TEST(IbFingerprint, TellsWhatReceiveRequestsAskFor) {
     expect_apart(history(1, 0, 10), history(1, 0, 20));
 }
 
-TEST(IbFingerprint, TellsWhatSharedReceiveRequestsAskFor) {
+TEST(IbFingerprint, SeesWhatSharedReceiveRequestsAskFor) {
     const auto of = [](std::uint64_t id) {
         PairSettings settings = rc_settings();
         settings.shared_receives = 4;
@@ -128,7 +128,7 @@ TEST(IbFingerprint, TellsWhatSharedReceiveRequestsAskFor) {
     EXPECT_NE(of(1).second, of(2).second);
 }
 
-TEST(IbFingerprint, TellsWhatThePeerMayDo) {
+TEST(IbFingerprint, SeesWhatThePeerMayDo) {
     const History all = [](RcPair&) {};
     expect_apart(all, [](RcPair& pair) {
         pair.b.modify({.access = Access{.remote_write = true, .remote_read = true}});
@@ -145,7 +145,7 @@ TEST(IbFingerprint, TellsWhatThePeerMayDo) {
     expect_apart(lent(8, {}), lent(8, {.remote_read = true}));
 }
 
-TEST(IbFingerprint, TellsWhichCompletionsAndEventsWait) {
+TEST(IbFingerprint, SeesWhichCompletionsAndEventsWait) {
     const auto history = [](bool polled) {
         return [polled](RcPair& pair) {
             pair.receives(1);
@@ -170,7 +170,7 @@ TEST(IbFingerprint, TellsWhichCompletionsAndEventsWait) {
 
 // Answers and requests take turns. In both histories an answer left; in one, the queue pair was
 // asked once more in vain, so it is again the turn of an answer.
-TEST(IbFingerprint, TellsWhoseTurnItIs) {
+TEST(IbFingerprint, SeesWhoseTurnItIs) {
     const auto history = [](bool asked_for_more) {
         return [asked_for_more](RcPair& pair) {
             pair.receives(1);
@@ -271,7 +271,7 @@ TEST(IbFingerprint, TellsWhichQueuePairsWaitForAnAnswerToLeave) {
 }
 
 /// The fingerprint of the end that asks.
-TEST(IbFingerprint, TellsWhatIsAskedFor) {
+TEST(IbFingerprint, SeesWhatIsAskedFor) {
     const auto of = [](const WorkTerms& terms, std::vector<Piece> pieces) {
         RcPair pair;
         for (Piece& piece : pieces) piece.key = pair.a.key;

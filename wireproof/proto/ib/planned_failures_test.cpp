@@ -8,7 +8,7 @@ namespace {
 
 using enum CompletionStatus;
 
-TEST(PlannedFailures, OfTheNthReceiveEndRcAndThePeerIsTold) {
+TEST(PlannedFailures, OfTheNthReceiveEndRcAndReachThePeer) {
     for (const auto& [told, peers] : {std::pair{local_protection_error, remote_operation_error},
                                       std::pair{remote_operation_error, remote_operation_error},
                                       std::pair{local_length_error, remote_invalid_request}}) {

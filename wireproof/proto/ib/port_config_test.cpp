@@ -35,7 +35,7 @@ TEST(PortConfig, FiguresThatDoNotFitEachOtherAreRefused) {
     }));
 }
 
-TEST(PortConfig, AQueuePairIsToldNoLongerPathAndNoOtherPartitionThanThePortHas) {
+TEST(PortConfig, AQueuePairCannotHaveALongerPathOrAnotherPartitionThanThePort) {
     Port port({.path_mtu = 1024, .partitions = {0xFFFF, 0x8001}});
     const CompletionQueueId queue = port.add_completion_queue(4);
     const auto number = port.add_queue_pair(

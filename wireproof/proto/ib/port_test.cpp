@@ -297,7 +297,7 @@ TEST(Port, AWindowEndsWithTheQueuePairThatBoundIt) {
     EXPECT_FALSE(memory.remote({End::base, 8, key}, RemoteRight::write, owner));
 }
 
-TEST(Port, AFailedBindIsToldAndStopsTheSendQueue) {
+TEST(Port, AFailedBindIsReportedAndStopsTheSendQueue) {
     Pair pair;
     WorkTerms bind{.id = 1, .request = Request::bind_window};
     EXPECT_EQ(pair.a.post(bind, pair.a.piece(0, 0)), PostStatus::accepted);
@@ -308,7 +308,7 @@ TEST(Port, AFailedBindIsToldAndStopsTheSendQueue) {
               (Statuses{CompletionStatus::window_bind_error, CompletionStatus::flushed}));
 }
 
-TEST(Port, SharedReceivesAreUsedInOrderAndFewAreTold) {
+TEST(Port, SharedReceivesAreUsedInOrderAndALowLimitIsReported) {
     Pair pair({.shared_receives = 4});
     pair.b.port.shared_receive_queue(*pair.b.shared).limit = 2;
     pair.receives(3);
@@ -320,7 +320,7 @@ TEST(Port, SharedReceivesAreUsedInOrderAndFewAreTold) {
     EXPECT_FALSE(pair.b.port.remove(*pair.b.shared));
 }
 
-TEST(Port, ACompletionQueueThatIsTooSmallIsTold) {
+TEST(Port, ACompletionQueueThatIsTooSmallIsReported) {
     Port port({});
     const CompletionQueueId queue = port.add_completion_queue(1);
     const auto number = port.add_queue_pair({.transport = Transport::uc,
@@ -378,7 +378,7 @@ TEST(Port, AResetOrRemovedQueuePairTakesItsCompletionsAlong) {
     }
 }
 
-TEST(Port, TellsThePsnsThatComeNext) {
+TEST(Port, ReportsThePsnsThatComeNext) {
     for (const Transport transport : {Transport::uc, Transport::rc}) {
         Pair pair({.transport = transport});
         EXPECT_EQ(pair.a.port.psns(pair.a.number), (Psns{Psn(0xFFFFFE), Psn(0xFFFFFC)}));

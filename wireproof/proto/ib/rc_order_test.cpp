@@ -289,7 +289,7 @@ TEST_F(RcOrderOfAcks, OtherAcksWaitAsBefore) {
 
 // RC-40: the ACK of a later request says that the answer of a Read is lost. It leaves before the
 // message.
-TEST_F(RcOrderOfAcks, TheAckThatTellsOfALostAnswerLeavesBeforeTheMessage) {
+TEST_F(RcOrderOfAcks, TheAckThatRevealsALostAnswerLeavesBeforeTheMessage) {
     pair.read(8);
     pair.send(8);
     pair.give(pair.a_leaving());

@@ -280,7 +280,7 @@ TEST(RcReceive, NoAckNamesAPsnPastAReadThatHasNotBeenAnswered) {
               (Names{"READ Resp Middle 000004/0", "READ Resp Last 000005/4", "ACK fffffe/4"}));
 }
 
-TEST(RcReceive, AQueuePairWithSharedReceivesTellsThatItTakesNoMore) {
+TEST(RcReceive, AQueuePairWithSharedReceivesReportsThatItTakesNoMore) {
     PairSettings settings = rc_settings();
     settings.shared_receives = 4;
     RcPair pair(settings);

@@ -91,7 +91,7 @@ TEST(SendQueue, ARequestThatFailedLeavesAGoodPlace) {
     }
 }
 
-TEST(SendQueue, ARequestMayBeToldToFail) {
+TEST(SendQueue, ARequestCanBeMadeToFail) {
     RcPair reliable;
     reliable.a.port.fail_send(reliable.a.number, 2, CompletionStatus::remote_operation_error);
     reliable.receives(3);

@@ -360,7 +360,7 @@ TEST(UcReceive, WritesMustBeAsLongAsTheyAnnounced) {
     EXPECT_EQ(pair.b.counters().bad_length, 1U);
 }
 
-TEST(UcReceive, ALostMessageIsToldIfAskedFor) {
+TEST(UcReceive, ALostMessageIsReportedOnRequest) {
     Pair pair({.queue_pair = {.tell_lost = true}});
     pair.receives(2);
     pair.send(600);

@@ -193,7 +193,7 @@ TEST(UcSend, AMessageWhoseMemoryGoesAwayLeavesNoRest) {
               (Names{"SEND First ffffff", "SEND Middle 000000", "SEND Last 000001"}));
 }
 
-TEST(UcSend, DrainedIsToldOnceNothingIsHalfSent) {
+TEST(UcSend, DrainedIsReportedOnceNothingIsHalfSent) {
     Pair pair;
     pair.send(600);
     pair.send(10);

@@ -80,7 +80,7 @@ TEST(PcieCredit, ZeroIsInfiniteForGood) {
     EXPECT_TRUE(gate.allows({1, 256}));
 }
 
-TEST(PcieCredit, ThePeerIsToldOnceHalfOfTheRoomIsFreeAgain) {
+TEST(PcieCredit, CreditsAreReturnedOnceHalfOfTheRoomIsFreeAgain) {
     CreditGrant grant({4, 0});
     EXPECT_FALSE(grant.take({1, 5}));
     EXPECT_FALSE(grant.take({1, 5}));

@@ -223,7 +223,7 @@ TEST(PcieReceive, DuplicatesAreAcknowledgedEvenWhileANakIsScheduled) {
 }
 
 // PCIE-38
-TEST(PcieReceive, TellsDuplicatesFromTlpsAheadAtTheBoundaries) {
+TEST(PcieReceive, DistinguishesDuplicatesFromTlpsAheadAtTheBoundaries) {
     const auto verdict_at = [](std::uint32_t steps) {
         Config config = test_config();
         config.first_number = steps % 4096;
@@ -277,7 +277,7 @@ TEST(PcieReceive, WhatIsNoFrameOfALinkIsMalformed) {
     EXPECT_EQ(pair.leaving(pair.b).size(), 1U);  // one Nak for all of them
 }
 
-TEST(PcieReceive, TheFingerprintTellsWhetherAMessageWaitsForTheUser) {
+TEST(PcieReceive, TheFingerprintSeesWhetherAMessageWaitsForTheUser) {
     Pair pair;
     pair.submit(1);
     const Frame frame = pair.frames(pair.a).at(0);

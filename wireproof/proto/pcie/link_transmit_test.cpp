@@ -151,7 +151,7 @@ TEST(PcieTransmit, ADamagedDllpChangesNothing) {
 }
 
 // PCIE-21
-TEST(PcieTransmit, ReplaysWhenNothingIsHeardForTheLimit) {
+TEST(PcieTransmit, ReplaysWhenNothingArrivesForTheLimit) {
     Config config = test_config();
     config.byte_time = Duration::nanoseconds(4);
     Pair pair(config);

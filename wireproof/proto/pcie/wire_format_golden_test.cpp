@@ -105,7 +105,7 @@ TEST(PcieWireFormat, TheLargestTlpHas28BytesOfOverhead) {
     EXPECT_EQ(Dllp::size, 8U);
 }
 
-TEST(PcieWireFormat, EveryLengthOfAMessageIsToldExactly) {
+TEST(PcieWireFormat, EveryLengthOfAMessageIsStatedExactly) {
     for (std::size_t length = 0; length <= 4096; ++length) {
         std::array<std::byte, TlpHead::size> bytes;
         TlpHead{4095, FlowType::non_posted, length}.encode(bytes);

@@ -166,7 +166,7 @@ TEST(UeReceive, ThePoisonPatternIsASetting) {
 }
 
 // LLR-3
-TEST(UeReceive, TellsDuplicatesFromGapsAtTheBoundaries) {
+TEST(UeReceive, DistinguishesDuplicatesFromGapsAtTheBoundaries) {
     for (const std::uint32_t modulus : {8U, Config::numbers}) {
         for (const bool mended : {true, false}) {
             Config config = test_config();

@@ -428,7 +428,7 @@ TEST(UeTransmit, OverDatagramsTheTimerFollowsTheRoundTripAndReplaysBackOff) {
 }
 
 // The owner of a link gives up a path that never carries frames of this length.
-TEST(UeTransmit, TellsTheLengthOfTheOldestFrameThatHasNoAnswer) {
+TEST(UeTransmit, ReportsTheLengthOfTheOldestFrameThatHasNoAnswer) {
     Pair pair;
     pair.submit(1, 60);
     pair.submit(1, 8);

@@ -167,7 +167,7 @@ std::string story(std::uint64_t seed) {
     return text;
 }
 
-TEST(Sp2Machine, TheSameSeedTellsTheSameStoryByteForByte) {
+TEST(Sp2Machine, TheSameSeedGivesTheSameRunByteForByte) {
     const std::string told = story(1);
     EXPECT_GT(told.size(), 4000u);
     EXPECT_EQ(told.find("garbled"), std::string::npos);

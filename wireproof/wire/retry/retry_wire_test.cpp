@@ -143,7 +143,7 @@ TEST(RetryWire, ItsDeadlineIsTheEarlierOfTheEnginesAndTheWires) {
     EXPECT_EQ(ends.a.next_deadline(), ends.now + Duration(1));
 }
 
-TEST(RetryWire, ReceivingTellsTheEngineWhatTimeItIs) {
+TEST(RetryWire, ReceivingPassesTheTimeToTheEngine) {
     Ends ends;
     commit(ends.a, "x");
     ends.a.flush(ends.now);
@@ -166,7 +166,7 @@ TEST(RetryWire, ALinkThatIsUpAgainIsANewLifeAndTheFirstTimeItIsNot) {
     EXPECT_FALSE(ends.a.next_event().has_value()) << "once";
 }
 
-TEST(RetryWire, APeerThatIsGoneIsToldAtOnce) {
+TEST(RetryWire, APeerThatIsGoneIsReportedAtOnce) {
     Ends ends;
     ends.a.inner().event = WireEvent::peer_gone;
     EXPECT_EQ(received(ends.a, ends.now), "");

@@ -39,7 +39,7 @@ TEST(Lives, ADatagramToAFormerLifeOfOursIsNotTaken) {
     EXPECT_EQ(lives.judge(dead, lives.own() + 1), Judgement::former);
 }
 
-TEST(Lives, APeerThatTakesUsForAFormerLifeIsToldWhoWeAre) {
+TEST(Lives, APeerThatTakesUsForAFormerRunLearnsWhoWeAre) {
     Lives lives = acquainted(dead);
     lives.sign_left();
     EXPECT_EQ(lives.judge(dead, lives.own()), Judgement::current);
@@ -91,7 +91,7 @@ TEST(Lives, BeforeTheFirstContactTheChallengeIsOurOwnEpoch) {
     EXPECT_EQ(lives.judge(dead, 77), Judgement::former);
 }
 
-TEST(Lives, TwoThatFirstHeardALifeLongPastFindEachOther) {
+TEST(Lives, TwoThatFirstReceivedFramesOfAnOldRunFindEachOther) {
     Lives a(1);
     Lives b(2);
     EXPECT_EQ(a.judge(dead, 0), Judgement::first);

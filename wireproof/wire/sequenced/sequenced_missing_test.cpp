@@ -19,7 +19,7 @@ std::vector<std::vector<std::byte>> letters(Sequenced& wire, std::string_view al
     return datagrams;
 }
 
-TEST(SequencedMissing, EachMissingFrameIsToldBeforeTheNextOne) {
+TEST(SequencedMissing, EachMissingFrameIsReportedBeforeTheNextOne) {
     Ends ends(missing_max);
     const auto sent = letters(ends.a, "abcdef");
     EXPECT_EQ(give_and_tell(ends.b, sent[0]), "a");
@@ -30,7 +30,7 @@ TEST(SequencedMissing, EachMissingFrameIsToldBeforeTheNextOne) {
     EXPECT_EQ(new_lives(ends.b), 0);
 }
 
-TEST(SequencedMissing, WithoutALimitNoneIsTold) {
+TEST(SequencedMissing, WithoutALimitNoneIsReported) {
     Ends ends;
     const auto sent = letters(ends.a, "abcdefghijk");
     EXPECT_EQ(give_and_tell(ends.b, sent[0]), "a");
@@ -39,7 +39,7 @@ TEST(SequencedMissing, WithoutALimitNoneIsTold) {
 }
 
 // The engine has counted it as missing already, so it must not count it twice.
-TEST(SequencedMissing, AFrameThatWasToldAsMissingIsDroppedWhenItArrives) {
+TEST(SequencedMissing, AFrameThatWasReportedMissingIsDroppedWhenItArrives) {
     Ends ends(missing_max);
     const auto sent = letters(ends.a, "abcd");
     EXPECT_EQ(give_and_tell(ends.b, sent[0]), "a");
@@ -59,7 +59,7 @@ TEST(SequencedMissing, AMissingDatagramIsAsManyFramesAsItHad) {
     EXPECT_EQ(give_and_tell(ends.b, last), "? ? ? f g");
 }
 
-TEST(SequencedMissing, OfADatagramCutShortTheRestIsToldAsMissing) {
+TEST(SequencedMissing, OfADatagramCutShortTheRestIsReportedMissing) {
     Ends ends(missing_max);
     auto cut = datagram_of(ends.a, {"one", "two", "three", "four"});
     cut.resize(DatagramHeader::size(4) + 8);
@@ -88,7 +88,7 @@ TEST(SequencedMissing, ADatagramWithoutFramesIsNeverMissed) {
     EXPECT_EQ(give_and_tell(ends.b, datagram_of(ends.a, {"b"})), "b");
 }
 
-TEST(SequencedMissing, AGapUpToTheLimitIsToldAndALongerOneIsANewLifeOfBothEnds) {
+TEST(SequencedMissing, AGapUpToTheLimitIsReportedAndALongerOneBeginsANewRunOfBothEnds) {
     {
         Ends ends(missing_max);
         const auto sent = letters(ends.a, "0123456");

@@ -103,7 +103,7 @@ TEST(ShmBounds, APeerThatReadsTheAnswersMayWithdrawForEver) {
     EXPECT_TRUE(peer.wire->connected(one));
 }
 
-TEST(ShmBounds, OneLookHearsSixteenMessagesOfAPeer) {
+TEST(ShmBounds, OnePollReadsSixteenMessagesOfAPeer) {
     PeerByHand peer;
     Time time;
     std::array<std::byte, 4> bell{};

@@ -154,7 +154,7 @@ TEST(ShmMemoryEnd, APeerThatIsGivenUpInACopyIsGoneOnceTheCopyIsOver) {
     }
 }
 
-TEST(ShmMemoryEnd, APeerThatWasToldOfNoMemoryIsNotWaitedFor) {
+TEST(ShmMemoryEnd, APeerThatKnowsOfNoMemoryIsNotWaitedFor) {
     PeerByHand peer;
     Time time;
     peer.set_copying(true);

@@ -147,7 +147,7 @@ TEST(ShmWire, AFullRingStopsOneLaneAndLosesNothing) {
     EXPECT_EQ(next(b), "0:again");
 }
 
-TEST(ShmWire, SaysNothingNowAndThenSoThatTheCallersLoopComesRound) {
+TEST(ShmWire, ReturnsNothingNowAndThenSoThatTheCallersLoopGoesOn) {
     auto [a, b] = pair({.batch = 3});
     for (int i = 0; i < 4; ++i) ASSERT_TRUE(send(a, one, "x"));
     std::string heard;

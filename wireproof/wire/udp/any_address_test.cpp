@@ -75,7 +75,7 @@ TEST(UdpAnyAddress, AlsoFromASecondAddressOfIpv6) {
     if (!permitted) GTEST_SKIP() << "no network namespaces here";
 }
 
-TEST(UdpAnyAddress, EachPeerHearsFromTheAddressThatItAsked) {
+TEST(UdpAnyAddress, EachPeerIsAnsweredFromTheAddressThatItAsked) {
     UdpWire hub = listening_at("0.0.0.0");
     ASSERT_TRUE(hub.set_peer(second, Address{}));
     UdpWire one = asking(hub, "127.0.0.2");

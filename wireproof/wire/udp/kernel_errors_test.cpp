@@ -96,7 +96,7 @@ TEST(UdpKernelErrors, NamesWhatIsForbiddenAndOfWhichPeer) {
     EXPECT_EQ(wire.trouble(second_peer).cause, "");
 }
 
-TEST(UdpKernelErrors, NamesAPeerThatNobodyServesUntilItIsHeard) {
+TEST(UdpKernelErrors, NamesAPeerThatNobodyServesUntilItSends) {
     UdpWire peer = open_wire({.local = loopback_host(), .peers = {Address{}}});
     UdpWire wire =
         open_wire({.local = loopback_host(), .peers = {Address{}}, .only_peer = first_peer});
@@ -139,7 +139,7 @@ TEST(UdpKernelErrors, KeepsTheLatestOfEachPeerAndAllItsFrames) {
     EXPECT_EQ(errors.of(1).cause, "");
 }
 
-TEST(UdpKernelErrors, APacketThatIsTooLongStaysSoWhenThePeerIsHeard) {
+TEST(UdpKernelErrors, APacketThatIsTooLongStaysSoWhenThePeerSends) {
     KernelErrors errors;
     errors.note(1, EMSGSIZE, "sendmsg", 3);
     errors.heard(1);

@@ -13,7 +13,7 @@ namespace wireproof::test {
 namespace {
 
 // A wire connects its socket to its only peer when that peer's address is set.
-TEST(OnlyPeer, IsHeardAndNobodyElseIs) {
+TEST(OnlyPeer, IsReceivedFromAndNobodyElseIs) {
     Two two({.only_peer = first}, {.only_peer = first});
     UdpWire stranger = open({});
     ASSERT_TRUE(stranger.set_peer(first, two.b.local_address()));
@@ -176,7 +176,7 @@ TEST(Conversation, CountsWhatIsTooLong) {
     EXPECT_EQ(two.b.counters().too_long, 1U);
 }
 
-TEST(Conversation, WhatTheKernelDropsMeanwhileIsToldBehindIt) {
+TEST(Conversation, WhatTheKernelDropsMeanwhileIsReportedBehindIt) {
     Two two({.only_peer = first}, {.receive_buffer = 32'768, .only_peer = first});
     converse(two, 100);
     for (int i = 0; i < 100; ++i) send(two.a, first, {{2, 1000}});
@@ -189,7 +189,7 @@ TEST(Conversation, WhatTheKernelDropsMeanwhileIsToldBehindIt) {
     EXPECT_EQ(two.b.counters().kernel_dropped, 100 - arrived);
 }
 
-TEST(Conversation, AnotherPeerIsHeardAfterIt) {
+TEST(Conversation, AnotherPeerIsReceivedAfterIt) {
     Two two({.only_peer = first}, {.only_peer = first});
     converse(two, 100);
     UdpWire c = open({});

@@ -139,7 +139,7 @@ TEST(UdpWire, AFullBatchLendsNoRoomToAnyLaneUntilTheFlush) {
     EXPECT_EQ(next_text(b), "0:six");
 }
 
-TEST(UdpWire, TellsPeersApartByTheirSource) {
+TEST(UdpWire, DistinguishesPeersByTheirSource) {
     UdpWire hub = open_udp({});
     UdpWire a = open_udp({.peers = {hub.local_address()}});
     UdpWire b = open_udp({.peers = {hub.local_address()}});

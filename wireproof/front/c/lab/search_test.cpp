@@ -107,7 +107,7 @@ TEST(CSearch, ProgressStopsIt) {
     EXPECT_STREQ(c.why.data(), "enough");
 }
 
-TEST(CSearch, WhatIsWrongIsToldInOneLine) {
+TEST(CSearch, WhatIsWrongIsReportedInOneLine) {
     const auto why = [](auto&& change, wireproof_status expected) {
         Search c;
         change(c.settings);

@@ -103,7 +103,7 @@ TEST(CSweep, ProgressStopsAPointOrTheRun) {
     EXPECT_EQ(threw.why, "enough");
 }
 
-TEST(CSweep, NullAndMistakesAreToldInOneLine) {
+TEST(CSweep, NullAndMistakesAreReportedInOneLine) {
     std::array<char, 256> why{};
     wireproof_sweep* sweep = nullptr;
     EXPECT_EQ(wireproof_sweep_read("[grid]\nber = 2\n", 15, &sweep, why.data(), why.size()),

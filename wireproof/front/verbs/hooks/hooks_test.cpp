@@ -352,7 +352,7 @@ TEST_F(Hooks, ThreadsOpenAndCloseAtOnce) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(Hooks, ThereIsABoundOnFoldersAndItIsTold) {
+TEST_F(Hooks, ThereIsABoundOnFoldersAndItIsReported) {
     std::vector<DIR*> all;
     while (DIR* const folder = opendir(device.c_str())) all.push_back(folder);
     EXPECT_EQ(errno, EMFILE);

@@ -21,7 +21,7 @@ TEST(PacketsInFlight, CountsABundleAsOnePacket) {
     EXPECT_EQ(in_flight.take_heard().arrived, 0u);
 }
 
-TEST(PacketsInFlight, HearsOfEachPacketOnceUntilItLeavesAgain) {
+TEST(PacketsInFlight, CountsTheFateOfEachPacketOnceUntilItIsResent) {
     PacketsInFlight in_flight(64, true);
     in_flight.left(3, 1);
     in_flight.lost(3);

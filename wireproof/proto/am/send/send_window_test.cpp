@@ -222,7 +222,7 @@ TEST(AmSendWindow, SelectiveResendsOnlyTheHoles) {
 }
 
 // Selective: later NACKs of the same round name more missing packets; each is resent once.
-TEST(AmSendWindow, SelectiveHeedsAnOlderRoundForWhatHasNotLeftAgain) {
+TEST(AmSendWindow, SelectiveAcceptsANackOfAnOlderRoundForWhatWasNotResent) {
     Sender sender(small(bare()));
     for (int i = 0; i < 10; ++i) ASSERT_TRUE(sender.push());
     sender.leave();

@@ -1,4 +1,4 @@
-// The verbs of the command. Each adds itself to the parser. If the user chooses it, it stores the
+// The subcommands of the command. Each adds itself to the parser. If the user chooses it, it stores the
 // function to run.
 #pragma once
 
@@ -12,10 +12,11 @@ class App;
 
 namespace wireproof::cli {
 
-/// The exit code if the command line is wrong. If it is right and the verb fails: exit_failed.
+/// The exit code if the command line is wrong. If it is right and the subcommand fails:
+/// exit_failed.
 inline constexpr int exit_usage = 2;
 
-/// Runs the chosen verb; returns the exit code.
+/// Runs the chosen subcommand; returns the exit code.
 using Run = std::function<int()>;
 
 void add_carry(CLI::App& app, Run& run);
@@ -31,7 +32,7 @@ void add_stat(CLI::App& app, Run& run);
 void add_sweep(CLI::App& app, Run& run);
 void add_launch(CLI::App& app, Run& run);
 // Only in builds that have our libibverbs.
-void add_verbs(CLI::App& app, Run& run);
+void add_subcommands(CLI::App& app, Run& run);
 void add_doctor(CLI::App& app, Run& run);
 
 }  // namespace wireproof::cli
