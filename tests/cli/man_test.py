@@ -16,7 +16,7 @@ class ManualCase(Case):
     def subcommands(self):
         """The subcommands that --help names."""
         out = self.run_command("--help").out
-        return re.findall(r"^  (\w+) {2,}", out.split("Verbs:")[1], re.M)
+        return re.findall(r"^  (\w+) {2,}", out.split("Subcommands:")[1], re.M)
 
     def help_of(self, subcommand):
         ended = self.run_command(subcommand, "--help")

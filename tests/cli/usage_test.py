@@ -28,7 +28,7 @@ class EverySubcommandExplainsItself(Case):
         ended = self.run_command("--help")
         self.assertEqual((ended.code, ended.err), (0, ""))
         self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
-        named = re.findall(r"^  (\w+) {2,}", ended.out.split("Verbs:")[1], re.M)
+        named = re.findall(r"^  (\w+) {2,}", ended.out.split("Subcommands:")[1], re.M)
         self.assertEqual(set(named) - set(RUNNING), set(VERBS))
 
     def test_help_of_a_verb_has_examples_and_fits_80_columns(self):
