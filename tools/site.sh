@@ -20,6 +20,5 @@ version=$(sed -n 's/^#define WIREPROOF_VERSION_[A-Z]* \([0-9]*\)$/\1/p' include/
 } | doxygen -
 # All pages are in one folder. Links to a header lead to its page.
 sed -i -e 's|href="\(\.\./\)*|href="|g' -e 's|href="include/wireproof/\([a-z]*\)\.\([a-z]*\)"|href="\1_8\2.html"|g' "$out"/*.html
-# Pages link to pictures, grids and examples by the paths of the repository.
-cp -r --parents -t "$out" docs/pictures docs/sweeps examples
-cp -t "$out" docs/guide/links/*.ipynb
+# Pages link to pictures, grids, examples and the notebook by the paths of the repository.
+cp -r --parents -t "$out" docs/pictures docs/sweeps docs/guide/links/*.ipynb examples
