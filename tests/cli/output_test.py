@@ -36,6 +36,22 @@ class WhatIsPrintedFitsItsReader(Case):
         names, figures = ended.out.splitlines()[3:5]
         self.assertEqual(len(names), len(figures))
 
+    def test_several_protocols_have_a_line_each(self):
+        ended = self.carry("--protocol", "all", "--wire", "sim", "--loss", "0.05", "--duplicate", "0.01", "--seed", "4711")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        head, faults, empty, names, *runs = ended.out.splitlines()
+        self.assertIn("600 000 bytes, mtu 1500, seed 4711", head)
+        self.assertEqual((faults, empty), ("sim: loss 5 %, duplicates 1 %", ""))
+        self.assertEqual({len(line) for line in (names, *runs)}, {80})
+        self.assertEqual([run.split()[0] for run in runs],
+                         ["sp-am", "pcie", "hippi6400", "flit", "ue-llr", "cxl-llr", "rc"])
+        _, report = self.run_json("carry", self.path("file.bin"), "--protocol", "all", "--wire", "sim", "--loss", "0.05",
+                                  "--duplicate", "0.01", "--seed", "4711")
+        for line, run in zip(runs, report["runs"]):
+            frames = run["frames"]
+            faults = f"{frames['lost'] + frames['damaged'] + frames['duplicates']:,}".replace(",", " ")
+            self.assertRegex(line, rf" verified .* {faults} +[\d ]+ {run['etr']:.3f} +{run['timeouts']}$")
+
     def test_nothing_but_the_table_goes_into_a_pipe(self):
         ended = self.carry("--loss", "0.2")
         self.assertEqual((ended.code, ended.err), (0, ""))

@@ -93,6 +93,52 @@ Json json_of(const CarryResult& run) {
     return json;
 }
 
+// The frames of one run, and what happened to them.
+std::string table_of_one(const CarryResult& run) {
+    const SideCounts& s = run.sender;
+    const SideCounts& r = run.receiver;
+    std::string text =
+        fmt::format("{:<10}{:<5}{:<9}{:>9}{:>9}{:>11}{:>10}{:>7}{:>10}\n", "protocol", "wire",
+                    "result", "seconds", "MB/s", "frames", "resent", "etr", "timeouts");
+    text += fmt::format("{:<10}{:<5}{:<9}{:>9.3f}{:>9.1f}{:>11}{:>10}{:>7}{:>10}\n", run.protocol,
+                        run.wire, result_text(run), run.seconds, goodput(run) / 1e6,
+                        grouped(s.frames + r.frames), grouped(s.resent + r.resent), etr_text(run),
+                        s.timeouts + r.timeouts);
+    if (!etr(run)) {
+        text += fmt::format("{:15}the bytes went from memory to memory, not in frames\n", "");
+    }
+    text +=
+        fmt::format("{:15}wire: {} lost, {} damaged, {} duplicated\n", "", grouped(s.lost + r.lost),
+                    grouped(s.damaged + r.damaged), grouped(s.duplicated + r.duplicated));
+    if (run.messages) {
+        text += fmt::format("{:15}messages: {} sent, {} delivered, {} abandoned\n", "",
+                            grouped(run.messages->sent), grouped(run.messages->delivered),
+                            grouped(run.messages->abandoned()));
+    }
+    text += fmt::format("{:15}control: {} acks, {} naks, {} keep-alives\n", "",
+                        grouped(s.acks + r.acks), grouped(s.nacks + r.nacks),
+                        grouped(s.keepalives + r.keepalives));
+    return text;
+}
+
+// One line for each protocol, so that a reader can compare them. --json has all counts.
+std::string table_of_several(const std::vector<CarryResult>& runs) {
+    std::string text =
+        fmt::format("{:<10}{:<9}{:>9}{:>9}{:>11}{:>8}{:>9}{:>6}{:>9}\n", "protocol", "result",
+                    "seconds", "MB/s", "frames", "faults", "resent", "etr", "timeouts");
+    for (const CarryResult& run : runs) {
+        const SideCounts& s = run.sender;
+        const SideCounts& r = run.receiver;
+        const std::uint64_t faults =
+            s.lost + r.lost + s.damaged + r.damaged + s.duplicated + r.duplicated;
+        text += fmt::format("{:<10}{:<9}{:>9.3f}{:>9.1f}{:>11}{:>8}{:>9}{:>6}{:>9}\n", run.protocol,
+                            result_text(run), run.seconds, goodput(run) / 1e6,
+                            grouped(s.frames + r.frames), grouped(faults),
+                            grouped(s.resent + r.resent), etr_text(run), s.timeouts + r.timeouts);
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string report_table(const CarryOptions& options, const Report& report) {
@@ -100,32 +146,9 @@ std::string report_table(const CarryOptions& options, const Report& report) {
     const std::string figures = fmt::format(": {} bytes, mtu {}, seed {}\n",
                                             grouped(report.file_bytes), options.mtu, options.seed);
     std::string text = shortened(one_line(report.file), columns + 1 - figures.size()) + figures;
-    text += described(options.faults) + "\n\n";
-    text += fmt::format("{:<10}{:<5}{:<9}{:>9}{:>9}{:>11}{:>10}{:>7}{:>10}\n", "protocol", "wire",
-                        "result", "seconds", "MB/s", "frames", "resent", "etr", "timeouts");
-    for (const CarryResult& run : report.runs) {
-        const SideCounts& s = run.sender;
-        const SideCounts& r = run.receiver;
-        text += fmt::format("{:<10}{:<5}{:<9}{:>9.3f}{:>9.1f}{:>11}{:>10}{:>7}{:>10}\n",
-                            run.protocol, run.wire, result_text(run), run.seconds,
-                            goodput(run) / 1e6, grouped(s.frames + r.frames),
-                            grouped(s.resent + r.resent), etr_text(run), s.timeouts + r.timeouts);
-        if (!etr(run)) {
-            text += fmt::format("{:15}the bytes went from memory to memory, not in frames\n", "");
-        }
-        text += fmt::format("{:15}wire: {} lost, {} damaged, {} duplicated\n", "",
-                            grouped(s.lost + r.lost), grouped(s.damaged + r.damaged),
-                            grouped(s.duplicated + r.duplicated));
-        if (run.messages) {
-            text += fmt::format("{:15}messages: {} sent, {} delivered, {} abandoned\n", "",
-                                grouped(run.messages->sent), grouped(run.messages->delivered),
-                                grouped(run.messages->abandoned()));
-        }
-        text += fmt::format("{:15}control: {} acks, {} naks, {} keep-alives\n", "",
-                            grouped(s.acks + r.acks), grouped(s.nacks + r.nacks),
-                            grouped(s.keepalives + r.keepalives));
-    }
-    return text;
+    text += fmt::format("{}: {}\n\n", options.wire, described(options.faults));
+    return text + (report.runs.size() == 1 ? table_of_one(report.runs.front())
+                                           : table_of_several(report.runs));
 }
 
 std::string report_json(const CarryOptions& options, const Report& report) {
