@@ -35,6 +35,8 @@ need() {
 
 build_packages=(g++ cmake ninja-build libcli11-dev libfmt-dev nlohmann-json3-dev libexpected-dev libssl-dev
     libtomlplusplus-dev libjs-dygraphs zlib1g-dev libpmix-dev)
+# For ./run, which also builds the RDMA device: its header, and programs that run on it.
+run_packages=(libibverbs-dev ibverbs-utils)
 unit_packages=(libgtest-dev libibverbs-dev pybind11-dev python3-dev python3-jsonschema)
 # For ./test.
 quick_packages=(ibverbs-utils rdma-core perftest tshark iproute2 python3-pytest mandoc)
