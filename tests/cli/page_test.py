@@ -135,6 +135,7 @@ class ASweepIsShownAsAPage(PageCase):
 
 
 class PicturesOfTheDocumentsAreOfTheirSweeps(PageCase):
+    """And ladder-NAME.svg is the picture of that ladder."""
     DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
 
     @staticmethod
@@ -148,7 +149,8 @@ class PicturesOfTheDocumentsAreOfTheirSweeps(PageCase):
         # The page shows the closed forms as a table.
         sweeps = sorted(name for name in os.listdir(os.path.join(self.DOCS, "sweeps"))
                         if not name.startswith("closed-forms-"))
-        pictures = sorted(os.listdir(os.path.join(self.DOCS, "pictures")))
+        pictures = sorted(name for name in os.listdir(os.path.join(self.DOCS, "pictures"))
+                          if not name.startswith("ladder-"))
         self.assertEqual([name.replace(".toml", ".svg") for name in sweeps], pictures)
         self.assertGreater(len(sweeps), 2)
         for sweep, picture in zip(sweeps, pictures):
@@ -159,6 +161,14 @@ class PicturesOfTheDocumentsAreOfTheirSweeps(PageCase):
                 drawn = self.shape(self.text(picture))
                 self.assertGreater(drawn["points"], 30)
                 self.assertEqual(drawn, self.shape(self.text(os.path.join(self.DOCS, "pictures", picture))))
+
+    def test_ladders(self):
+        ladders = [name for name in os.listdir(os.path.join(self.DOCS, "pictures")) if name.startswith("ladder-")]
+        self.assertGreater(len(ladders), 0)
+        for picture in ladders:
+            ended = self.run_command("ladder", picture[len("ladder-"):-len(".svg")], "--svg", picture)
+            self.assertEqual((ended.code, ended.err), (0, ""))
+            self.same_bytes(self.path(picture), os.path.join(self.DOCS, "pictures", picture))
 
 
 class APageThatCannotBeIsToldInOneLine(PageCase):

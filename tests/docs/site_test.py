@@ -48,7 +48,7 @@ class TheSiteIsMade(unittest.TestCase):
             self.assertEqual((made.returncode, made.stderr), (0, ""))
             site = pathlib.Path(name)
             self.assertEqual(list(dead_links(site)), [])
-            for page, words in (("index.html", "Two commands"), ("am_8hpp.html", "Endpoint"),
+            for page, words in (("index.html", "Why you may believe it"), ("am_8hpp.html", "Endpoint"),
                                 ("lab_8hpp.html", "one more message"), ("md_docs_guide_links_link_retry.html", "1e-15"),
                                 ("md_docs_guide_links_sweeps.html", "grid.results")):
                 self.assertRegex((site / page).read_text(encoding="utf-8"), words)
