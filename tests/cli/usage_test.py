@@ -117,8 +117,20 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
 
     def test_an_mtu_in_which_no_packet_fits(self):
         self.refuses("carry", self.file(1), "--protocol", "rc", "--mtu", "319",
-                     words=["--mtu", "320 bytes"])
+                     words=["--mtu: 319 ", "320 bytes"])
         self.refuses("carry", self.file(1), "--protocol", "all", "--mtu", "200", words=["--mtu"])
+
+    def test_settings_of_a_point_that_do_not_go_together_are_all_named(self):
+        for typed, why in (("--protocol hippi6400 --overhead 24", "overhead works only with pcie"),
+                           ("--protocol flit --renak-on-bad-head", "renak_on_bad_head works only with pcie"),
+                           ("--protocol uc --timer 100", "uc has no timer"),
+                           ("--ber 1e-18", "0, or 1e-17 to 0.1"),
+                           ("--lanes 4", "pcie has no flits"),
+                           ("--preset pcie-gen1-x1 --timer 1", "longer than a unit"),
+                           ("--protocol hippi6400 --buffer 300", "1 to 254")):
+            # As if it was typed, whatever the order of the options.
+            names = re.findall(r"--\S+(?: [^-]\S*)?", typed)
+            self.refuses("sweep", *typed.split(), words=[*names, why])
 
     def test_a_complaint_stays_one_line_whatever_was_typed(self):
         self.refuses("carry", self.file(1), "two\nlines\x1b[2J")

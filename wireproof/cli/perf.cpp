@@ -186,7 +186,8 @@ struct PerfVerb {
     /// Refuses what queue pairs cannot do, and sets their usual values.
     void check_ib() {
         if (plan.wire == PerfWire::memory) {
-            refuse_usage("--wire: " + plan.protocol_name() + " is measured over shm and udp");
+            refuse_usage("--wire memory: " + plan.protocol_name() +
+                         " is measured over shm and udp");
         }
         if (plan.in_flight > PerfIbEnd::in_flight_max) {
             refuse_usage(fmt::format("--in-flight: {} has at most {}, not {}", plan.protocol_name(),

@@ -113,7 +113,21 @@ struct SweepVerb {
         settings.protocol = lab::retry_protocol(protocol).value();
         plan.jump = !no_jump;
         if (!of_a_point_alone()) return;
-        if (const auto link = lab::resolve(settings); !link) refuse_usage(link.error().message);
+        if (const auto link = lab::resolve(settings); !link) {
+            refuse_usage(options_of_the_point() + ": " + link.error().message);
+        }
+    }
+
+    /// As the user may have typed them: what is wrong may be how they go together.
+    std::string options_of_the_point() const {
+        std::string text;
+        for (const CLI::Option* option : of_a_point) {
+            if (option->count() == 0) continue;
+            text += (text.empty() ? "" : " ") + option->get_name();
+            if (option->get_expected_min() == 0) continue;  // a flag
+            text += " " + CLI::detail::join(option->results(), ",");
+        }
+        return text;
     }
 
     int run() {

@@ -20,8 +20,9 @@ std::size_t path_mtu_of(const CarryOptions& options) {
     const std::size_t path_mtu =
         options.mtu > around ? proto::ib::path_mtu_within(options.mtu - around) : 0;
     if (path_mtu == 0) {
-        throw Failure(fmt::format("--mtu: packets of InfiniBand take {} bytes at least",
-                                  around + proto::ib::packet_max(proto::ib::path_mtus.front())));
+        throw Failure(
+            fmt::format("--mtu: {} is too short: packets of InfiniBand take {} bytes at least",
+                        options.mtu, around + proto::ib::packet_max(proto::ib::path_mtus.front())));
     }
     return path_mtu;
 }

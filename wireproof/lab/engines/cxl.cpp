@@ -234,7 +234,7 @@ Expected<void> CxlAdapter::check(const RetrySettings& s, std::size_t, const Retr
         return unexpected("the timer of cxl-llr is at least the loop and 24 flits, " +
                           std::to_string(least) + " bytes, and at most 16777216 flits");
     }
-    if (s.renak_on_bad_head) return unexpected("renak_on_bad_head is of pcie");
+    if (s.renak_on_bad_head) return unexpected("renak_on_bad_head works only with pcie");
     return {};
 }
 

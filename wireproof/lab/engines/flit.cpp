@@ -303,7 +303,7 @@ Expected<void> FlitAdapter::check(const RetrySettings& s, std::size_t sweep,
                           std::to_string(s.loop + 2 * unit) + " bytes");
     }
     if (s.notice_loss > 0) return unexpected(called + " repeats a Nak in each flit: none is lost");
-    if (s.renak_on_bad_head) return unexpected("renak_on_bad_head is of pcie");
+    if (s.renak_on_bad_head) return unexpected("renak_on_bad_head works only with pcie");
     return {};
 }
 

@@ -198,7 +198,7 @@ Expected<void> HippiAdapter::check(const RetrySettings& s, std::size_t, const Re
     if (link.timer <= std::uint64_t{link.ack_every} * hippi::unit_size) {
         return unexpected("the timer of hippi6400 must be longer than the wait for an ack");
     }
-    if (s.renak_on_bad_head) return unexpected("renak_on_bad_head is of pcie");
+    if (s.renak_on_bad_head) return unexpected("renak_on_bad_head works only with pcie");
     return {};
 }
 

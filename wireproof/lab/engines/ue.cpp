@@ -238,7 +238,7 @@ Expected<void> UeAdapter::check(const RetrySettings& s, std::size_t, const Retry
             "ack, " +
             std::to_string(answer) + " bytes");
     }
-    if (s.renak_on_bad_head) return unexpected("renak_on_bad_head is of pcie");
+    if (s.renak_on_bad_head) return unexpected("renak_on_bad_head works only with pcie");
     return {};
 }
 

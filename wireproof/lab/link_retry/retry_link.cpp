@@ -198,7 +198,7 @@ Expected<void> check_protocol(const RetrySettings& s, const RetryLink& link) {
             of->engine, [&]<class Adapter>() { return Adapter::check(s, of->sweep, link); });
     }
     if (const auto good = check_packets(s, link); !good) return good;
-    if (s.renak_on_bad_head) return unexpected("renak_on_bad_head is of pcie");
+    if (s.renak_on_bad_head) return unexpected("renak_on_bad_head works only with pcie");
     if (s.protocol == RetryProtocol::ideal || s.protocol == RetryProtocol::go_back_n) {
         if (s.loaded_back) return unexpected("the models have no way back to be loaded");
         if (s.notice_loss > 0) return unexpected("the models have no notices that could be lost");
@@ -265,7 +265,7 @@ Expected<RetryLink> resolve(const RetrySettings& s) {
     if (s.timer > 100 * loop_max) return unexpected("a timer is at most 10000000000 bytes");
     if (s.ack_every > 1024) return unexpected("an ack is for 1 to 1024 units");
     if (s.overhead > 0 && s.protocol != RetryProtocol::pcie) {
-        return unexpected("overhead is of pcie");
+        return unexpected("overhead works only with pcie");
     }
     if (s.overhead > 0 && (s.overhead < 12 || s.overhead > 64)) {
         return unexpected("overhead of pcie is 12 to 64");

@@ -54,7 +54,7 @@ TEST(RetryPoint, ATlpMayHaveAnotherOverhead) {
     RetrySettings other;
     other.protocol = RetryProtocol::hippi6400;
     other.overhead = 24;
-    EXPECT_EQ(resolve(other).error().message, "overhead is of pcie");
+    EXPECT_EQ(resolve(other).error().message, "overhead works only with pcie");
 }
 
 TEST(RetryPoint, AStalledSenderLosesThroughputAndNoEtr) {
