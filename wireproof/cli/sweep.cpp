@@ -471,7 +471,7 @@ void add_output(CLI::App& verb, SweepVerb& sweep) {
 
 void add_sweep(CLI::App& app, Run& run) {
     const auto sweep = std::make_shared<SweepVerb>();
-    CLI::App* verb = app.add_subcommand("sweep", "what retry costs a link, down to 1e-15 a bit");
+    CLI::App* verb = app.add_subcommand("sweep", "what retry costs a link, down to 1e-17 a bit");
     add_points(*verb, *sweep);
     add_effort(*verb, *sweep);
     add_advice(*verb, *sweep);
