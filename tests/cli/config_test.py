@@ -146,9 +146,9 @@ class AMistakeIsToldWithItsPlace(Configured):
         self.refuses("[carry]\nwire = \"tin\"\n", 'options.toml:2:8: "wire": tin', "udp")
         self.refuses("[carry]\n\nmtuu = 9\n", 'options.toml:3:1: unknown key "mtuu" in [carry]',
                      "did you mean mtu?")
-        self.refuses("[cary]\nmtu = 9000\n", 'options.toml:1:2: "cary" is no verb',
+        self.refuses("[cary]\nmtu = 9000\n", 'options.toml:1:2: "cary" is no subcommand',
                      "did you mean carry?")
-        self.refuses("mtu = 9000\n", 'options.toml:1:1: "mtu" is no verb')
+        self.refuses("mtu = 9000\n", 'options.toml:1:1: "mtu" is no subcommand')
         self.refuses("carry = 5\n", 'options.toml:1:9: "carry" must be a table')
         self.refuses("[carry]\njson = 1\n", 'options.toml:2:8: "json" must be true or false')
         self.refuses("[carry]\nout = true\n", 'options.toml:2:7: "out" must be a text or a number')
@@ -163,8 +163,8 @@ class AMistakeIsToldWithItsPlace(Configured):
         for key in ("FILE", "help", "config", "print-config", "no-damage"):
             verb = "search" if key == "no-damage" else "carry"
             self.refuses(f"[{verb}]\n{key} = true\n", f'unknown key "{key}"', verb=verb)
-        self.refuses("[verbs]\nseed = 1\n", '"verbs" is no verb that takes options from this file')
-        self.refuses("[help]\n", '"help" is no verb')
+        self.refuses("[verbs]\nseed = 1\n", '"verbs" is no subcommand that takes options from this file')
+        self.refuses("[help]\n", '"help" is no subcommand')
 
     def test_a_file_that_is_no_file(self):
         os.mkdir(self.path("folder"))

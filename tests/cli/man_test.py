@@ -16,7 +16,7 @@ class ManualCase(Case):
     def verbs(self):
         """The verbs that --help names."""
         out = self.run_command("--help").out
-        return re.findall(r"^  (\w+) {2,}", out.split("Verbs:")[1], re.M)
+        return re.findall(r"^  (\w+) {2,}", out.split("Subcommands:")[1], re.M)
 
     def help_of(self, verb):
         ended = self.run_command(verb, "--help")
@@ -161,12 +161,12 @@ class AMisspeltWordIsNamedWithTheNearest(Case):
         for word, meant in (("swep", "sweep"), ("carrry", "carry"), ("laucnh", "launch"),
                             ("saerch", "search")):
             self.expect_failure(self.run_command(word), 2,
-                                f"unknown verb: {word}; did you mean {meant}?")
+                                f"unknown subcommand: {word}; did you mean {meant}?")
 
     def test_but_only_if_one_is_near(self):
         for word in ("fetch", "x", "sweeeeeep" * 20):
             ended = self.run_command(word)
-            self.expect_failure(ended, 2, f"unknown verb: {word}", "--help names them")
+            self.expect_failure(ended, 2, f"unknown subcommand: {word}", "--help names them")
             self.assertNotIn("did you mean", ended.err)
 
     def test_an_option(self):

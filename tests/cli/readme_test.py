@@ -53,7 +53,7 @@ class ReadmeSaysWhatIs(Case):
     def test_of_scenarios_and_subcommands(self):
         listed = self.run_command("ladder", "--list").out.splitlines()
         self.assertEqual(self.said(r"Each of (\d+) built-in"), str(len(listed)))
-        has = set(re.findall(r"^  (\w+) {2,}", self.run_command("--help").out.split("Verbs:")[1], re.M))
+        has = set(re.findall(r"^  (\w+) {2,}", self.run_command("--help").out.split("Subcommands:")[1], re.M))
         if os.environ.get("WIREPROOF_HAS_VERBS") != "1":
             has |= {"verbs", "doctor"}
         listed = re.search(r"^- Subcommands: (.*?);", TEXT, re.M | re.S)[1]

@@ -28,7 +28,7 @@ class EveryVerbExplainsItself(Case):
         ended = self.run_command("--help")
         self.assertEqual((ended.code, ended.err), (0, ""))
         self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
-        named = re.findall(r"^  (\w+) {2,}", ended.out.split("Verbs:")[1], re.M)
+        named = re.findall(r"^  (\w+) {2,}", ended.out.split("Subcommands:")[1], re.M)
         self.assertEqual(set(named) - set(RUNNING), set(VERBS))
 
     def test_help_of_a_verb_has_examples_and_fits_80_columns(self):
@@ -66,8 +66,8 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
             self.assertEqual(ended.out, "")
 
     def test_a_verb_is_unknown_or_missing(self):
-        self.refuses("fetch", words=["unknown verb: fetch"])
-        self.refuses(words=["a verb is missing"])
+        self.refuses("fetch", words=["unknown subcommand: fetch"])
+        self.refuses(words=["a subcommand is missing"])
         self.refuses("--fast")
 
     def test_an_operand_is_missing_or_one_too_many(self):

@@ -12,8 +12,8 @@ namespace wireproof::cli {
 namespace {
 
 constexpr auto how_to_help =
-    R"(Prints what wireproof VERB --help prints. Without VERB: what wireproof --help
-prints.
+    R"(Prints what wireproof SUBCOMMAND --help prints. Without SUBCOMMAND: what
+wireproof --help prints.
 
 Examples:
   wireproof help sweep
@@ -22,8 +22,8 @@ Exit code 0: printed; 1: it cannot be written; 2: the command line is wrong.)";
 
 void add_help(Command& command) {
     const auto name = std::make_shared<std::string>();
-    CLI::App* verb = command.app.add_subcommand("help", "print the help of a verb");
-    verb->add_option("VERB", *name, "whose help")->check(CLI::IsMember(command.verb_names()));
+    CLI::App* verb = command.app.add_subcommand("help", "print the help of a subcommand");
+    verb->add_option("SUBCOMMAND", *name, "whose help")->check(CLI::IsMember(command.verb_names()));
     verb->footer(how_to_help);
     verb->callback([name, &command] {
         command.run = [name, &command] {
@@ -42,7 +42,7 @@ void add_help(Command& command) {
 
 void add_configuration(CLI::App& verb) {
     // Configuration reads both before the verb runs.
-    const std::string what_file = "options in TOML, one section a verb (wireproof(1))";
+    const std::string what_file = "options in TOML, one section a subcommand (wireproof(1))";
     const std::string what_print = "print all options and where their values are from";
     verb.add_option("--config", what_file)->type_name("FILE");
     verb.add_flag("--print-config", what_print);
@@ -61,8 +61,8 @@ Command::Command()
     app.set_version_flag("--version", version(), "print the version");
     app.require_subcommand(1);
     app.footer(
-        "wireproof help VERB and man wireproof-VERB tell about a verb, with examples;\n"
-        "man wireproof tells about configuration and exit codes.");
+        "For one subcommand, with examples: wireproof help SUBCOMMAND, or man\n"
+        "wireproof-SUBCOMMAND. For configuration and exit codes: man wireproof.");
     add_carry(app, run);
     add_send(app, run);
     add_recv(app, run);
@@ -80,11 +80,11 @@ Command::Command()
     add_doctor(app, run);
 #endif
     for (CLI::App* verb : app.get_subcommands({})) {
-        verb->group("Verbs");
+        verb->group("Subcommands");
         if (is_configurable(verb->get_name())) add_configuration(*verb);
     }
     add_help(*this);
-    app.get_subcommand("help")->group("Verbs");
+    app.get_subcommand("help")->group("Subcommands");
 }
 
 void Command::parse(const std::vector<std::string>& words) {

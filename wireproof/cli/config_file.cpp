@@ -94,7 +94,7 @@ void read_sections(const toml::table& file, Reader& reader, Complaints& complain
         const auto known = verbs.find(section);
         if (known == verbs.end()) {
             reader.complain(name,
-                            fmt::format("{} is no verb that takes options from this file{}",
+                            fmt::format("{} is no subcommand that takes options from this file{}",
                                         in_quotes(section), did_you_mean(section, keys_of(verbs))));
         } else if (!node.is_table()) {
             complaints.add(node.source().begin, fmt::format("{} must be a table, begun by [{}]",

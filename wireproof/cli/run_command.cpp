@@ -85,10 +85,10 @@ std::string usage_problem(Command& command, const CLI::Error& error) {
         const bool is_option = !rest.empty() && rest.front().starts_with("--");
         return error.what() + (is_option ? did_you_mean(rest.front(), names) : std::string());
     }
-    if (rest.empty()) return "a verb is missing; wireproof --help names them";
+    if (rest.empty()) return "a subcommand is missing; wireproof --help names them";
     std::string like = did_you_mean(rest.front(), command.verb_names());
     if (like.empty()) like = "; wireproof --help names them";
-    return fmt::format("unknown verb: {}{}", rest.front(), like);
+    return fmt::format("unknown subcommand: {}{}", rest.front(), like);
 }
 
 /// True if the caller reads a JSON object. This looks at the words itself, because the parser stops

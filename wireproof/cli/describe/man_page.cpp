@@ -105,13 +105,13 @@ bool is_configurable(const VerbText& verb) {
 
 constexpr auto of_command = R"(.Sh SYNOPSIS
 .Nm
-.Ar verb
+.Ar subcommand
 .Op Ar option ...
 .Nm
 .Cm help
-.Op Ar verb
+.Op Ar subcommand
 .Sh DESCRIPTION
-Each verb has a manual page of its own.
+Each subcommand has a manual page of its own.
 )";
 
 constexpr auto configuration = R"(.Sh CONFIGURATION
@@ -122,7 +122,7 @@ the file.
 .Pp
 The variable of
 .Fl Fl ack\-every
-of the verb
+of the subcommand
 .Cm sweep
 is
 .Ev WIREPROOF_SWEEP_ACK_EVERY .
@@ -137,7 +137,7 @@ The file is that of
 else
 .Pa $XDG_CONFIG_HOME/wireproof/config.toml
 if there is such a file.
-It is TOML with a section for each verb:
+It is TOML with a section for each subcommand:
 .Bd -literal -offset indent
 [sweep]
 protocol = "pcie"
@@ -147,10 +147,11 @@ loaded\-back = true
 .Pp
 An option of the configuration that has no effect beside the other options, or
 that they exclude, is left out.
-A key, a section or a variable of the verb that does not exist is an error.
+A key, a section or a variable of the subcommand that does not exist is an
+error.
 With
 .Fl Fl print\-config
-a verb prints its options and where their values are from, as a file for
+a subcommand prints its options and where their values are from, as a file for
 .Fl Fl config ,
 and does nothing else.
 To undo a flag of the configuration, type
@@ -162,8 +163,8 @@ has variables and a file of its own, see
 A process with the rights of another user reads no configuration.
 .Sh ENVIRONMENT
 .Bl -tag -width Ds
-.It Ev WIREPROOF_ Ns Ar VERB Ns _ Ns Ar OPTION
-An option of a verb.
+.It Ev WIREPROOF_ Ns Ar SUBCOMMAND Ns _ Ns Ar OPTION
+An option of a subcommand.
 .It Ev XDG_CONFIG_HOME
 The folder of configuration files.
 The default is
@@ -177,9 +178,9 @@ The options of this user.
 .Sh EXIT STATUS
 .Bl -tag -width Ds
 .It 0
-The verb did what was asked for.
+The subcommand did what was asked for.
 .It 1
-The verb failed, or what it measured, simulated or searched is not right.
+The subcommand failed, or what it measured, simulated or searched is not right.
 The reason is one line on standard error, and with
 .Fl Fl json
 also the
@@ -187,7 +188,7 @@ also the
 of the object on standard output.
 .It 2
 The command line, a variable or the configuration file is wrong.
-The verb has not begun.
+The subcommand has not begun.
 .It 125, 126, 127
 .Cm verbs
 lacks its libraries; the program cannot be run; there is no such program.
@@ -201,7 +202,7 @@ As a shell shows it: signal S ended the command.
 and
 .Cm launch
 end with the code of their program.
-Each verb says what its codes mean.
+Each subcommand says what its codes mean.
 )";
 
 }  // namespace
@@ -216,7 +217,7 @@ std::string man_page(const CommandText& command, const std::string& date) {
         text += fmt::format(".It Xr wireproof-{} 1\n{}", verb.name,
                             mdoc_text(mdoc_sentence(verb.what)));
     }
-    text += ".El\n.Pp\nThe options without a verb are:\n" + list_of(command.options);
+    text += ".El\n.Pp\nThe options without a subcommand are:\n" + list_of(command.options);
     text += configuration;
     std::vector<std::string> names;
     for (const VerbText& verb : command.verbs) names.push_back(verb.name);
