@@ -63,7 +63,7 @@ TEST(LinkRetryPage, HasTheLengthsOfTheEnginesUnits) {
     model().expect_figures("packet with the SP2's (\\d+)-byte header",
                            {overhead(RetryProtocol::sp_am)});
     const auto parts = model().groups(
-        "one with today's (\\d+) bytes and (\\d+) around it on Ethernet \\(preamble and gap "
+        "one with a header of (\\d+) bytes and (\\d+) around it on Ethernet \\(preamble and gap "
         "(\\d+), header and frame check (\\d+), IP and UDP (\\d+)\\)");
     ASSERT_EQ(parts.size(), 5U);
     EXPECT_EQ(std::stod(parts[0]) + std::stod(parts[1]), overhead(RetryProtocol::sp_am_selective));

@@ -12,8 +12,8 @@ namespace wireproof::cli {
 namespace {
 
 constexpr auto how_to_help =
-    R"(Prints what wireproof VERB --help prints. Without VERB: what wireproof --help
-prints.
+    R"(Prints what wireproof SUBCOMMAND --help prints. Without SUBCOMMAND: what
+wireproof --help prints.
 
 Examples:
   wireproof help sweep
@@ -23,7 +23,7 @@ Exit code 0: printed; 1: it cannot be written; 2: the command line is wrong.)";
 void add_help(Command& command) {
     const auto name = std::make_shared<std::string>();
     CLI::App* subcommand = command.app.add_subcommand("help", "print the help of a subcommand");
-    subcommand->add_option("VERB", *name, "whose help")
+    subcommand->add_option("SUBCOMMAND", *name, "whose help")
         ->check(CLI::IsMember(command.subcommand_names()));
     subcommand->footer(how_to_help);
     subcommand->callback([name, &command] {
@@ -44,7 +44,7 @@ void add_help(Command& command) {
 
 void add_configuration(CLI::App& subcommand) {
     // Configuration reads both before the subcommand runs.
-    const std::string what_file = "options in TOML, one section for each subcommand";
+    const std::string what_file = "options in TOML, one section a subcommand (wireproof(1))";
     const std::string what_print = "print all options and where their values are from";
     subcommand.add_option("--config", what_file)->type_name("FILE");
     subcommand.add_flag("--print-config", what_print);
@@ -63,8 +63,8 @@ Command::Command()
     app.set_version_flag("--version", version(), "print the version");
     app.require_subcommand(1);
     app.footer(
-        "wireproof help VERB and man wireproof-VERB tell about a subcommand, with examples;\n"
-        "man wireproof tells about configuration and exit codes.");
+        "For one subcommand, with examples: wireproof help SUBCOMMAND, or man\n"
+        "wireproof-SUBCOMMAND. For configuration and exit codes: man wireproof.");
     add_carry(app, run);
     add_send(app, run);
     add_recv(app, run);
@@ -78,7 +78,7 @@ Command::Command()
     add_sweep(app, run);
     add_launch(app, run);
 #ifdef WIREPROOF_HAS_VERBS
-    add_subcommands(app, run);
+    add_verbs(app, run);
     add_doctor(app, run);
 #endif
     for (CLI::App* subcommand : app.get_subcommands({})) {

@@ -26,7 +26,6 @@ std::string wrapped_lines(const std::string& text) {
 
 HelpText::HelpText() {
     column_width(left_columns);
-    label("SUBCOMMAND", "VERB");
     label("Positionals", "Operands");
 }
 

@@ -115,7 +115,7 @@ private:
 
 }  // namespace
 
-void add_subcommands(CLI::App& app, Run& run) {
+void add_verbs(CLI::App& app, Run& run) {
     const auto verbs = std::make_shared<RunVerbs>();
     CLI::App* subcommand =
         app.add_subcommand("verbs", "run an RDMA program without an RDMA adapter");

@@ -1,5 +1,5 @@
-// The subcommands of the command. Each adds itself to the parser. If the user chooses it, it stores the
-// function to run.
+// The subcommands of the command. Each adds itself to the parser. If the user chooses it, it stores
+// the function to run.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ void add_stat(CLI::App& app, Run& run);
 void add_sweep(CLI::App& app, Run& run);
 void add_launch(CLI::App& app, Run& run);
 // Only in builds that have our libibverbs.
-void add_subcommands(CLI::App& app, Run& run);
+void add_verbs(CLI::App& app, Run& run);
 void add_doctor(CLI::App& app, Run& run);
 
 }  // namespace wireproof::cli

@@ -147,7 +147,8 @@ loaded\-back = true
 .Pp
 An option of the configuration that has no effect beside the other options, or
 that they exclude, is left out.
-A key, a section or a variable of the subcommand that does not exist is an error.
+A key, a section or a variable of the subcommand that does not exist is an
+error.
 With
 .Fl Fl print\-config
 a subcommand prints its options and where their values are from, as a file for
@@ -162,7 +163,7 @@ has variables and a file of its own, see
 A process with the rights of another user reads no configuration.
 .Sh ENVIRONMENT
 .Bl -tag -width Ds
-.It Ev WIREPROOF_ Ns Ar VERB Ns _ Ns Ar OPTION
+.It Ev WIREPROOF_ Ns Ar SUBCOMMAND Ns _ Ns Ar OPTION
 An option of a subcommand.
 .It Ev XDG_CONFIG_HOME
 The folder of configuration files.
