@@ -3,9 +3,11 @@
 
 usage: verbs_hooks_test.py FOLDER_OF_THE_LIBRARIES [unittest options]
 """
+import json
 import pathlib
 import re
 import shutil
+import socket
 import sys
 import time
 import unittest
@@ -111,6 +113,86 @@ class Hooks(unittest.TestCase):
                          "print(subprocess.run(['echo', 'a'], capture_output=True, close_fds=True).stdout)\n"
                          "print(sorted(os.listdir('/sys/class/net')), os.stat('/').st_ino, os.path.exists('/no'))"]):
             self.assertEqual(programs.run(command, programs.hooked()), programs.run(command))
+
+
+def rdma(*arguments, **more):
+    """Exit code and output of the program of iproute2, which asks by NETLINK_RDMA."""
+    return programs.run(["rdma", *arguments], programs.hooked(**more))
+
+
+class RdmaTool(unittest.TestCase):
+    def setUp(self):
+        if shutil.which("rdma") is None:
+            self.skipTest("iproute2 is not installed")
+
+    def shown(self, *arguments):
+        code, output = rdma("-j", *arguments)
+        self.assertEqual(code, 0, output)
+        (one,) = json.loads(output)
+        return one
+
+    def texts(self, *files):
+        """What the files of the device say."""
+        code, output = programs.run(["cat", *(f"/sys/class/infiniband/wireproof0/{file}" for file in files)],
+                                    programs.hooked())
+        self.assertEqual(code, 0, output)
+        return output.splitlines()
+
+    def test_shows_the_link_that_files_show(self):
+        link = self.shown("link")
+        self.assertEqual(self.shown("link", "show", "wireproof0/1"), link)
+        state, physical, interface = self.texts("ports/1/state", "ports/1/phys_state", "ports/1/gid_attrs/ndevs/1")
+        self.assertEqual((link["ifname"], link["port"], link["netdev"]), ("wireproof0", 1, interface))
+        self.assertEqual(link["state"], state.split(": ")[1])
+        self.assertEqual(link["physical_state"].replace("_", "").lower(), physical.split(": ")[1].lower())
+        self.assertEqual(link["netdev_index"], socket.if_nametoindex(interface))
+        code, output = rdma("link", "show", "wireproof0/1")
+        self.assertEqual((code, output.split()),
+                         (0, ["link", "wireproof0/1", "state", "ACTIVE", "physical_state", "LINK_UP", "netdev",
+                              interface]))
+
+    def test_shows_the_device_that_files_show(self):
+        device = self.shown("dev")
+        self.assertEqual(self.shown("dev", "show", "wireproof0"), device)
+        guid, image, kind = self.texts("node_guid", "sys_image_guid", "node_type")
+        self.assertEqual((device["node_guid"], device["sys_image_guid"]), (guid, image))
+        self.assertEqual(device["node_type"].upper(), kind.split(": ")[1])
+
+    def test_resources_and_counters_are_empty(self):
+        self.assertEqual(set(self.shown("resource", "show")), {"ifindex", "ifname"})
+        for kind in ("qp", "cm_id", "cq", "mr", "pd"):
+            code, output = rdma("resource", "show", kind)
+            self.assertEqual((code, output.strip()), (0, ""), kind)
+        code, output = rdma("statistic", "show")
+        self.assertEqual((code, output.split()), (0, ["link", "wireproof0/1"]))
+        self.assertEqual(rdma("statistic", "qp", "show")[0], 0)
+
+    def test_nothing_can_be_changed(self):
+        for change in (("dev", "set", "wireproof0", "name", "other"), ("system", "set", "netns", "exclusive"),
+                       ("link", "add", "other", "type", "rxe", "netdev", "lo"), ("link", "delete", "wireproof0")):
+            code, output = rdma(*change)
+            self.assertNotEqual(code, 0, change)
+            self.assertIn("Operation not permitted", output, change)
+
+    def test_no_other_device_is_shown(self):
+        self.assertNotEqual(rdma("link", "show", "wireproof1")[0], 0)
+        self.assertNotEqual(rdma("link", "show", "wireproof0/2")[0], 0)
+
+    def test_a_program_with_verbs_gets_the_guid_of_verbs(self):
+        asks = ("import ctypes, socket, struct\n"
+                "ctypes.CDLL('libibverbs.so.1')\n"
+                "asked = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 20)\n"
+                "asked.send(struct.pack('=IHHIIHHI', 24, 5 << 10 | 1, 1, 0, 0, 8, 1, 0))\n"  # CMD_GET of the device 0
+                "answer, at = asked.recv(8192), 16\n"
+                "while at < len(answer):\n"
+                "    size, kind = struct.unpack_from('=HH', answer, at)\n"
+                "    if kind == 6: print('%016x' % struct.unpack_from('=Q', answer, at + 4))\n"
+                "    at += size + 3 & ~3\n")
+        code, output = programs.run([sys.executable, "-c", asks], programs.hooked())
+        self.assertEqual(code, 0, output)
+        _, devices = programs.run(["ibv_devices"])
+        self.assertIn(output.strip(), devices)
+        self.assertRegex(output, r"^[0-9a-f]{16}\n$")
 
 
 if __name__ == "__main__":

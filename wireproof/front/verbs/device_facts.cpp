@@ -54,6 +54,7 @@ wireproof_facts facts_of(const Address& address, Link link) {
     for (std::size_t i = 0; i < gids.size(); ++i) {
         std::copy(gids[i].begin(), gids[i].end(), facts.gids[i]);
     }
+    if (link == Link::infiniband) facts.lid = lid_of(address);
     if (const unsigned index = interface_of(address); index != 0) {
         ::if_indextoname(index, facts.interface);
     }

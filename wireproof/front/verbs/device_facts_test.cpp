@@ -43,6 +43,8 @@ TEST(VerbsFacts, AreTheSameBeforeADeviceIsOpenedAtAnAddressOfTheSettings) {
     EXPECT_EQ(std::memcmp(&before, &after, sizeof before), 0);
     EXPECT_EQ(after.is_infiniband, 1);
     EXPECT_STREQ(after.interface, "lo");
+    const auto& host = wireproof::test::own_host(7).host;
+    EXPECT_EQ(after.lid, unsigned{host[2]} << 8 | host[3]);
     const auto& shown = reinterpret_cast<const sockaddr_in&>(after.address);
     EXPECT_EQ(std::memcmp(&shown.sin_addr, wireproof::test::own_host(7).host.data(), 4), 0);
 }

@@ -20,6 +20,7 @@ struct wireproof_facts {
     uint8_t gids[WIREPROOF_GIDS][16];
     uint8_t guid[8];             /* in network order */
     uint8_t is_infiniband;       /* the device reports a link of InfiniBand, not of Ethernet */
+    uint16_t lid;                /* 0 on Ethernet */
     char interface[IF_NAMESIZE]; /* the interface with the address; empty: not known */
 };
 

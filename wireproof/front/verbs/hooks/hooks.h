@@ -41,6 +41,21 @@ any_function device_function(const char* name);
 /* A file that has the type and the rights of the device's character files. */
 #define NODE "/dev/null"
 
+/* The device's folders. */
+#define DEVICE "/sys/class/infiniband/wireproof0"
+#define VERBS "/sys/class/infiniband_verbs"
+#define UVERBS VERBS "/uverbs0"
+#define RDMA_CM "/sys/class/misc/rdma_cm"
+
+/* Between enter() and leave(): the text that the file of the device with this path has in its one
+   line. */
+enum { TEXT_ROOM = 128 };
+void read_entry(const char* path, char text[TEXT_ROOM]);
+
+/* A path without the device's name may belong to a genuine adapter. A program that has not loaded
+   the device library sees the system's file, if there is one: then this returns false. */
+bool is_shown(const char* simple);
+
 /* A path of the device, and the path that stands for it. */
 
 enum { PATH_ROOM = 256 };

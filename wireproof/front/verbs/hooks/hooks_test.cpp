@@ -55,6 +55,7 @@ int wireproof_device_facts(struct wireproof_facts* facts) {
     facts->guid[0] = 0xA2;
     facts->guid[7] = 0x17;
     facts->is_infiniband = fake.is_infiniband ? 1 : 0;
+    facts->lid = fake.is_infiniband ? 0x2A : 0;
     std::strcpy(facts->interface, "lo");
     return 0;
 }

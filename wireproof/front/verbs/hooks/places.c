@@ -10,10 +10,7 @@
 #include "wireproof/front/verbs/hooks/device_facts.h"
 #include "wireproof/front/verbs/hooks/hooks.h"
 
-#define DEVICE "/sys/class/infiniband/wireproof0"
 #define INTERFACES DEVICE "/device/net"
-#define VERBS "/sys/class/infiniband_verbs"
-#define RDMA_CM "/sys/class/misc/rdma_cm"
 
 #define NODE_NUMBERS "1:3" /* of NODE */
 #define FOLDER "/sys/class"
@@ -26,6 +23,7 @@ enum what {
     GID_0,
     GID_1,
     GID_TYPE,
+    LID,
     LINK,
     INTERFACE,
     INTERFACE_FOLDER
@@ -51,20 +49,23 @@ static const struct entry {
     {DEVICE "/ports/1/gid_attrs/types/1", GID_TYPE, NULL},
     {DEVICE "/ports/1/gids/0", GID_0, NULL},
     {DEVICE "/ports/1/gids/1", GID_1, NULL},
+    {DEVICE "/ports/1/lid", LID, NULL},
+    {DEVICE "/ports/1/lid_mask_count", TEXT, "0"},
     {DEVICE "/ports/1/link_layer", LINK, NULL},
     {DEVICE "/ports/1/phys_state", TEXT, "5: LinkUp"},
     {DEVICE "/ports/1/pkeys/0", TEXT, "0xffff"},
     {DEVICE "/ports/1/rate", TEXT, "10 Gb/sec (1X QDR)"},
+    {DEVICE "/ports/1/sm_lid", LID, NULL},
     {DEVICE "/ports/1/state", TEXT, "4: ACTIVE"},
     {DEVICE "/sys_image_guid", GUID, NULL},
     {VERBS "/abi_version", TEXT, "6"},
-    {VERBS "/uverbs0/abi_version", TEXT, "1"},
-    {VERBS "/uverbs0/dev", TEXT, NODE_NUMBERS},
-    {VERBS "/uverbs0/ibdev", TEXT, "wireproof0"},
+    {UVERBS "/abi_version", TEXT, "1"},
+    {UVERBS "/dev", TEXT, NODE_NUMBERS},
+    {UVERBS "/ibdev", TEXT, "wireproof0"},
     {RDMA_CM "/abi_version", TEXT, "4"},
     {RDMA_CM "/dev", TEXT, NODE_NUMBERS},
 };
-enum { ENTRIES = sizeof entries / sizeof *entries, TEXT_ROOM = 128 };
+enum { ENTRIES = sizeof entries / sizeof *entries };
 
 /* If the device library is not loaded, all facts are zero, as for an adapter without addresses. The
    interface is then that of a device without settings. */
@@ -94,11 +95,18 @@ static void write_text(const struct entry* entry, char text[TEXT_ROOM]) {
             case GID_0: write_groups(text, facts.gids[0], sizeof facts.gids[0]); break;
             case GID_1: write_groups(text, facts.gids[1], sizeof facts.gids[1]); break;
             case GID_TYPE: strcpy(text, facts.is_infiniband ? "IB/RoCE v1" : "RoCE v2"); break;
+            case LID: sprintf(text, "0x%x", (unsigned)facts.lid); break;
             case LINK: strcpy(text, facts.is_infiniband ? "InfiniBand" : "Ethernet"); break;
             default: strcpy(text, facts.interface); break;
         }
     }
-    strcat(text, "\n");
+}
+
+void read_entry(const char* path, char text[TEXT_ROOM]) {
+    *text = '\0';
+    for (size_t i = 0; i < ENTRIES; ++i) {
+        if (strcmp(entries[i].path, path) == 0) write_text(&entries[i], text);
+    }
 }
 
 static bool may_be_ours(const char* path) {
@@ -132,9 +140,7 @@ static const char* within(const char* path, const char* folder) {
     return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : NULL;
 }
 
-/* A path without the device's name may belong to a genuine adapter. A program that has not loaded
-   the device library sees the system's file, if there is one. */
-static bool is_shown(const char* simple) {
+bool is_shown(const char* simple) {
     if (strstr(simple, "/wireproof0") != NULL) return true;
     return device_function("wireproof_device_facts") != NULL ||
            NEXT(faccessat)(AT_FDCWD, simple, F_OK, 0) != 0;
@@ -149,6 +155,7 @@ static bool is_folder(const char* simple) {
 static void keep_text(const struct entry* entry, struct place* place) {
     char text[TEXT_ROOM];
     write_text(entry, text);
+    strcat(text, "\n");
     place->text = memfd_create("wireproof", MFD_CLOEXEC);
     if (place->text == -1) return;
     const size_t bytes = strlen(text);
