@@ -36,6 +36,8 @@ NOT_RUN = {"static_assert", "WIREPROOF_CHECK", "noexcept", "sizeof", "alignas", 
 CONTROL = {"if", "for", "while", "switch", "return", "catch"}
 SYMMETRIC = {"min", "max", "swap"}
 DECLARES = {"const", "constexpr", "static", "auto", "struct", "class", "enum", "unsigned", "thread_local"}
+BEFORE_BODY = {")", "}", "const", "noexcept", "override", "final", "&", "&&"}
+LEAVES = {"return", "case", "default", "break", "continue"}  # before it, an early return changes nothing or too little
 BEFORE_TYPE = {"inline", "constexpr", "explicit", "virtual", "static", "friend", "public", "private", "protected", ":",
                "template", "extern", "[", "]", "nodiscard"}
 
@@ -154,10 +156,10 @@ class Source:
         before = self.word(at - 1)
         if "namespace" in words or (words[:1] == ["extern"] and len(words) == 2):
             return "namespace"
-        assigned = any(word == "=" and (place == 0 or words[place - 1] != "operator") for place, word in enumerate(words))
+        assigned = any(word == "=" and before != "operator" for before, word in zip(["", *words], words))
         if "concept" in words or assigned:
             return "list"
-        if "(" in words and (before in (")", "}", "const", "noexcept", "override", "final", "&", "&&") or "->" in words):
+        if "(" in words and (before in BEFORE_BODY or "->" in words):
             return "function"
         if "enum" in words:
             return "enumeration"
@@ -176,7 +178,8 @@ class Source:
             before = before[:before.index("operator") + 1]
         while len(before) > 2 and before[-2] == "::":
             del before[-2:]
-        kind = [word for word in before[:-1] if word not in BEFORE_TYPE and not word.startswith(("[", "<", "WIREPROOF"))]
+        kind = [word for word in before[:-1]
+                if word not in BEFORE_TYPE and not word.startswith(("[", "<", "WIREPROOF"))]
         if not kind or kind[-1] in ("&", "~", "auto"):
             return None
         return {"void": "", "bool": "false"}.get(kind[-1], "{}")
@@ -191,7 +194,7 @@ class Source:
     # Functions.
 
     def body(self, at, end, returned):
-        if returned is not None and at < end and self.word(at) not in ("return", "case", "default", "break", "continue"):
+        if returned is not None and at < end and self.word(at) not in LEAVES:
             begin = self.tokens[at].begin
             self.defects.append(Defect(RETURN, begin, begin, f"return {returned}; ".replace(" ;", ";")))
         while at < end:
@@ -228,7 +231,8 @@ class Source:
         if word == "switch" or (word == "for" and len(parts) < 3) or not words or "=" in words:
             return
         # The defects of the expression are the same one.
-        if not {"&&", "||"} & set(words) and (words[0] == "!" or {"==", "!="} & set(words) or words in (["true"], ["false"])):
+        simple = words[0] == "!" or {"==", "!="} & set(words) or words in (["true"], ["false"])
+        if simple and not {"&&", "||"} & set(words):
             return
         self.add(NEGATE, at, stop, f"!({self.slice(at, stop)})")
 
@@ -264,9 +268,8 @@ class Source:
                 following += 1
             pointed = self.word(following - 1) in ("&", "*", "&&")
             apart = self.tokens[following].begin > self.tokens[following - 1].end
-            if self.tokens[following].kind == "name" and apart and (not pointed or self.word(following + 1) in ("=", "{", ":")):
-                return following
-            return None
+            named = self.tokens[following].kind == "name" and apart
+            return following if named and (not pointed or self.word(following + 1) in ("=", "{", ":")) else None
         return None
 
     # Expressions.

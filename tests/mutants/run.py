@@ -165,7 +165,8 @@ def changed_lines(root, base, paths):
     """Returns the numbers of the changed lines of each file."""
     found = collections.defaultdict(set)
     file = None
-    for line in git(root, "diff", "-U0", "--no-ext-diff", "--no-renames", "--no-color", base, "--", *paths).splitlines():
+    changes = git(root, "diff", "-U0", "--no-ext-diff", "--no-renames", "--no-color", base, "--", *paths)
+    for line in changes.splitlines():
         if line.startswith("+++ "):
             file = line.removeprefix("+++ b/")
         elif hunk := HUNK.match(line):
@@ -195,7 +196,8 @@ def mutants_of(root, lines_of_files):
             end = text.find("\n", max(found.begin, found.end - 1))
             defect = tree.Defect(file, found.begin, found.end, found.replacement)
             becomes = text[begin:found.begin] + found.replacement + text[found.end:end]
-            yield Mutant(f"{file}:{first}: {found.operator}", defect, "", range(first, last + 1), text[begin:end], becomes)
+            name = f"{file}:{first}: {found.operator}"
+            yield Mutant(name, defect, "", range(first, last + 1), text[begin:end], becomes)
 
 
 def draw(mutants, count, seed):
@@ -241,7 +243,8 @@ class Trial:
             (outcome, output), limit = tree.limit_of(lambda: self.first.run(program, tree.Limit(), *options))
             self.limits[program, test] = limit
             if outcome != SURVIVES or (test and "[  PASSED  ] 1 test" not in output):
-                print(f"{test or program}: {'not one test that passes' if test else 'fails'} without a defect\n{output}")
+                print(f"{test or program}: {'not one test that passes' if test else 'fails'} without a defect")
+                print(output)
                 problems += 1
         return problems
 
@@ -327,13 +330,14 @@ def main(arguments, root=ROOT):
         lines = all_lines(root, chosen.names or ENGINES) if chosen.all_lines else \
             changed_lines(root, base_of(root, chosen.changed), chosen.names or ["wireproof"])
         mutants = list(mutants_of(root, lines))
-        count = len(mutants)
-        mutants = without_equivalents(root, mutants)
-        print(f"{count} defects of {sum(map(len, lines.values()))} lines, {count - len(mutants)} of them listed as equivalent")
+        print(f"{len(mutants)} defects of {sum(map(len, lines.values()))} lines")
     if chosen.draw is not None:
         seed = random.SystemRandom().randrange(1 << 32) if chosen.seed is None else chosen.seed
         mutants = draw(mutants, chosen.draw, seed)
         print(f"{len(mutants)} drawn with --seed {seed}")
+    mutants, drawn = without_equivalents(root, mutants), len(mutants)
+    if drawn > len(mutants):
+        print(f"not tried: {drawn - len(mutants)} listed as equivalent")
     if chosen.show:
         print("\n".join(map(str, mutants)))
         return 0

@@ -30,11 +30,13 @@ class Operators(unittest.TestCase):
 
     def test_what_the_compiler_decides_has_no_defects(self):
         self.assertEqual(changes("template <int N = 4> class X {\n    static_assert(N < 5);\n    alignas(64) int x_;\n"
-                                 "    bool operator==(const X&) const = default;\n    virtual void f() = 0;\n};\n"), set())
+                                 "    bool operator==(const X&) const = default;\n    virtual void f() = 0;\n};\n"),
+                         set())
         self.assertEqual(self.body("  using Y = Z<2>;\n  WIREPROOF_CHECK(a < 1);\n  Z<3> z;\n  return z;"), set())
 
     def test_a_statement_is_deleted_and_a_declaration_is_not(self):
-        self.assertEqual(self.body("  a = b;\n  const int c = d;\n  std::vector<int> e;\n  Type& g = h;\n  (void)c;\n  i->j();"),
+        self.assertEqual(self.body("  a = b;\n  const int c = d;\n  std::vector<int> e;\n  Type& g = h;\n  (void)c;\n"
+                                   "  i->j();"),
                          {(operators.DELETE, "a = b", ""), (operators.DELETE, "i->j()", "")})
         self.assertIn((operators.DELETE, "break", ""), self.body("  while (a) break;"))
 
@@ -61,7 +63,8 @@ class Operators(unittest.TestCase):
         self.assertEqual({becomes for _, _, becomes in self.body("  return a + 1'000U;")}, {"1001U", "999U"})
         self.assertEqual({becomes for _, _, becomes in self.body("  return a + 0xFF;")}, {"(0xFF + 1)", "(0xFF - 1)"})
         self.assertEqual(self.body("  return a + 1.5;"), set())
-        self.assertEqual(changes("class X {\n    int a_ = 7;\n};\n"), {(operators.NUMBER, "7", "6"), (operators.NUMBER, "7", "8")})
+        self.assertEqual(changes("class X {\n    int a_ = 7;\n};\n"),
+                         {(operators.NUMBER, "7", "6"), (operators.NUMBER, "7", "8")})
 
     def test_neighbours_are_swapped(self):
         self.assertEqual(self.body("  return f(a, g(b), c);"),
@@ -75,7 +78,7 @@ class Operators(unittest.TestCase):
         self.assertEqual([each for each in found if each[0] == operators.RETURN], [(operators.RETURN, "", "return; ")])
         self.assertEqual(len([d for d in operators.defects_of("void f() {\n    if (a) {\n        b();\n    }\n}\n")
                               if d.operator == operators.RETURN]), 2)
-        self.assertEqual({each for each in changes("X::X(int a) : a_(a), b_{a < 2} { c(); }") if each[0] == operators.RETURN}, set())
+        self.assertNotIn(operators.RETURN, {each[0] for each in changes("X::X(int a) : a_(a) { b(); }")})
 
     def test_a_constructor_and_a_lambda_are_read(self):
         self.assertIn((operators.RELATION, "<", "<="), changes("X::X(int a) : a_(a), b_{a < 2} { c(); }"))
@@ -86,7 +89,7 @@ class Operators(unittest.TestCase):
 
 class Draw(unittest.TestCase):
     def mutants(self):
-        return [run.Mutant(f"{line}.{number}", tree.Defect("a.cpp", line * 10 + number, 0, ""), lines=range(line, line + 1))
+        return [run.Mutant(f"{line}.{number}", tree.Defect("a.cpp", line, number, ""), lines=range(line, line + 1))
                 for line in range(20) for number in range(line)]
 
     def test_a_seed_draws_the_same_again_and_another_seed_others(self):
@@ -100,7 +103,8 @@ class Draw(unittest.TestCase):
 
 class Limits(unittest.TestCase):
     def test_what_does_not_end_hangs(self):
-        for command, limit in (("while True: pass", tree.Limit(300, 0)), ("import time; time.sleep(1000)", tree.Limit(0.1, 300))):
+        for command, limit in (("while True: pass", tree.Limit(300, 0)),
+                               ("import time; time.sleep(1000)", tree.Limit(0.1, 300))):
             with self.subTest(command):
                 self.assertEqual(tree.run([sys.executable, "-c", command], ".", limit)[0], tree.HANGS)
 
@@ -185,8 +189,8 @@ class Toy(unittest.TestCase):
 
     @classmethod
     def git(cls, *words):
-        subprocess.run(["git", "-C", cls.root, "-c", "user.name=x", "-c", "user.email=x@example.org", *words], check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run(["git", "-C", cls.root, "-c", "user.name=x", "-c", "user.email=x@example.org", *words],
+                       check=True, stdout=subprocess.DEVNULL)
 
     @classmethod
     def commit(cls):
@@ -229,7 +233,7 @@ class Toy(unittest.TestCase):
         self.addCleanup(self.list, "equivalents.json", [])
         code, out = self.run_with("--changed", "--jobs", "1")
         self.assertEqual(code, 1, out)
-        self.assertRegex(out, "6 defects of 4 lines, 1 of them listed as equivalent\n")
+        self.assertTrue(out.startswith("6 defects of 4 lines\nnot tried: 1 listed as equivalent\n"), out)
         self.assertIn("survives: wireproof/toy/steps.cpp:15: another relation\n", out)
         self.assertNotIn("+     return from < 101", out)
         self.assertTrue(out.endswith("5 defects: 0 killed, 0 hang, 1 do not compile, 4 survive\n"), out)
@@ -258,7 +262,8 @@ class Toy(unittest.TestCase):
         self.assertIn("not tried: 2 defects of wireproof/bare/alone.hpp, whose folder has no unit tests", out)
 
     def test_texts_are_checked(self):
-        good = {"name": "a", "file": "wireproof/toy/steps.cpp", "find": "++count", "replace": "", "killed_by": "Steps.AreCounted"}
+        good = {"name": "a", "file": "wireproof/toy/steps.cpp", "find": "++count", "replace": "",
+                "killed_by": "Steps.AreCounted"}
         self.addCleanup(self.list, "listed.json", [])
         self.list("listed.json", [good])
         self.assertEqual(self.run_with("--texts"), (0, "1 defects, 0 problems\n"))
