@@ -68,7 +68,7 @@ std::string fields_of(const proto::ib::Packet& packet) {
 }
 
 std::string_view packet_name(const proto::ib::Packet& packet) {
-    if (packet.opcode->subcommand == proto::ib::Subcommand::acknowledge)
+    if (packet.opcode->verb == proto::ib::Verb::acknowledge)
         return name_of(packet.headers.aeth.syndrome);
     return packet.opcode->name;
 }

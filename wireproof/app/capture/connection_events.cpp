@@ -166,8 +166,7 @@ void ConnectionEvents::on_request(const SeenPacket& seen, std::size_t direction,
     FollowedResponder::Outcome outcome;
     if (!seen.lost) outcome = followed.responder.on_request(request, followed.path_mtus);
     std::string what;
-    if (reliable && opcode.subcommand != proto::ib::Subcommand::send &&
-        opcode.subcommand != proto::ib::Subcommand::write) {
+    if (reliable && opcode.verb != proto::ib::Verb::send && opcode.verb != proto::ib::Verb::write) {
         const auto asked = followed.answers.on_request(request, followed.path_mtus);
         if (asked && asked->request != psn) {
             what = fmt::format(", the rest of the Read {:06x}", asked->request.value());
@@ -194,7 +193,7 @@ void ConnectionEvents::on_request(const SeenPacket& seen, std::size_t direction,
 void ConnectionEvents::on_response(const SeenPacket& seen, std::size_t direction) {
     const proto::ib::Packet& response = *seen.packet;
     const proto::ib::Aeth& aeth = response.headers.aeth;
-    const bool acknowledges = response.opcode->subcommand == proto::ib::Subcommand::acknowledge;
+    const bool acknowledges = response.opcode->verb == proto::ib::Verb::acknowledge;
     const bool refuses = acknowledges && (aeth.syndrome.kind() == proto::ib::SyndromeKind::nak ||
                                           aeth.syndrome.kind() == proto::ib::SyndromeKind::rnr_nak);
     Pairing::Answer answer{
@@ -262,7 +261,7 @@ void ConnectionEvents::take_answer(const SeenPacket& seen, std::size_t direction
     if (response.headers.aeth.syndrome.kind() != proto::ib::SyndromeKind::ack) return;
     FollowedAnswers::Outcome outcome;
     if (!seen.lost) {
-        outcome = response.opcode->subcommand == proto::ib::Subcommand::acknowledge
+        outcome = response.opcode->verb == proto::ib::Verb::acknowledge
                       ? followed.answers.on_acknowledge(psn, followed.path_mtus)
                       : followed.answers.on_answer(psn, followed.path_mtus);
     }
@@ -275,8 +274,7 @@ void ConnectionEvents::take_answer(const SeenPacket& seen, std::size_t direction
                         : fmt::format("lost: {}s PSN {:06x} to {:06x}", name, from, to));
     }
     if (outcome.duplicate) {
-        const bool atomic =
-            response.opcode->subcommand == proto::ib::Subcommand::atomic_acknowledge;
+        const bool atomic = response.opcode->verb == proto::ib::Verb::atomic_acknowledge;
         tell(seen, direction,
              fmt::format("duplicate: {} PSN {:06x}", answer_name(atomic), psn.value()));
     }

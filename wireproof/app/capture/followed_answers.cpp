@@ -20,7 +20,7 @@ std::optional<FollowedAnswers::AskedAgain> FollowedAnswers::on_request(
     asked_.push_back({.psn = psn,
                       .behind = PsnBehind(request),
                       .next = psn,
-                      .atomic = request.opcode->subcommand != proto::ib::Subcommand::read_request});
+                      .atomic = request.opcode->verb != proto::ib::Verb::read_request});
     if (asked_.size() > asked_max) asked_.pop_front();
     return std::nullopt;
 }

@@ -35,7 +35,7 @@ FollowedResponder::Outcome FollowedResponder::on_reliable(const proto::ib::Packe
     if (!expected_->may_be(psn, path_mtus)) {
         // A PSN within those of a Read can only request the rest of that Read.
         const bool behind = proto::ib::difference(psn, expected_->first(path_mtus)) < 0;
-        const bool within = request.opcode->subcommand == proto::ib::Subcommand::read_request &&
+        const bool within = request.opcode->verb == proto::ib::Verb::read_request &&
                             proto::ib::difference(psn, expected_->last(path_mtus)) < 0;
         outcome.duplicate = behind || within;
         if (!outcome.duplicate) note_gap(outcome, path_mtus);
@@ -75,13 +75,13 @@ FollowedResponder::Outcome FollowedResponder::on_unreliable(const proto::ib::Pac
 
 bool FollowedResponder::continues_message(const proto::ib::Opcode& opcode) const {
     if (open_unknown_) return true;
-    return open_ ? !opcode.begins() && opcode.subcommand == *open_ : opcode.begins();
+    return open_ ? !opcode.begins() && opcode.verb == *open_ : opcode.begins();
 }
 
 void FollowedResponder::execute(const proto::ib::Packet& request) {
     expected_ = PsnBehind(request);
     open_.reset();
-    if (!request.opcode->ends()) open_ = request.opcode->subcommand;
+    if (!request.opcode->ends()) open_ = request.opcode->verb;
     open_unknown_ = in_gap_ = false;
 }
 

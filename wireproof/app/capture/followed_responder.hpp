@@ -50,9 +50,8 @@ private:
 
     proto::ib::Transport transport_;
     std::optional<PsnBehind> expected_;
-    std::optional<proto::ib::Subcommand>
-        open_;                   // subcommand of the message that has begun and not ended
-    bool open_unknown_ = false;  // after going back, perhaps into the middle of a message
+    std::optional<proto::ib::Verb> open_;  // verb of the message that has begun and not ended
+    bool open_unknown_ = false;            // after going back, perhaps into the middle of a message
     bool in_gap_ = false;
     bool dropping_ = false;  // the rest of a UC message
     bool may_be_new_ = false;

@@ -76,7 +76,7 @@ private:
 class PsnBehind {
 public:
     explicit PsnBehind(const proto::ib::Packet& request) : psn_(request.bth().psn) {
-        if (request.opcode->subcommand == proto::ib::Subcommand::read_request) {
+        if (request.opcode->verb == proto::ib::Verb::read_request) {
             read_length_ = request.headers.reth.length;
         } else {
             psn_ = proto::ib::wire_circle.advance(psn_, 1);
