@@ -3,8 +3,9 @@
 
   links.py FILE
 
-Doxygen 1.9.4 has no anchors for the headings of a page, so it gets links without them. It finds other pages itself. Links
-to other files begin at the root of the repository, as tools/site.sh copies them; a file that is not on the site gets none.
+Doxygen 1.9.4 has no anchors for the headings of a page, so it gets links without them, and without code in their text. It
+finds other pages itself. Links to other files begin at the root of the repository, as tools/site.sh copies them; a file that
+is not on the site gets none.
 """
 import os
 import pathlib
@@ -18,15 +19,16 @@ ON_THE_SITE = re.compile(r"docs/(pictures|sweeps)\b|docs/.*\.ipynb$|examples/|in
 def rewritten(text, folder):
     def link(match):
         label, target = match.groups()
+        plain = label.replace("`", "")
         path, _, _ = target.partition("#")
         if re.match(r"[a-z]+:", target):
             return match[0]
         if not path:
             return label[1:-1]
         if path.endswith(".md"):
-            return f"{label}({path})"
+            return f"{plain}({path})"
         from_root = os.path.relpath(os.path.normpath(folder / path), ROOT)
-        return f"{label}({from_root})" if ON_THE_SITE.match(from_root) else label[1:-1]
+        return f"{plain}({from_root})" if ON_THE_SITE.match(from_root) else label[1:-1]
 
     return re.sub(r"(\[[^\[\]]*\])\(([^()\s]+)\)", link, text)
 

@@ -258,9 +258,10 @@ class OnlyWhatIsPublicIsInstalled(Installed):
                                    r"|^share/bash-completion/completions/wireproof$"
                                    r"|^share/zsh/site-functions/_wireproof$"
                                    r"|^share/fish/vendor_completions\.d/wireproof\.fish$"
+                                   r"|^share/doc/wireproof/(start|guide|reference|rules|pictures|sweeps)/"
                                    r"|^share/wireproof/schemas/(README\.md|[a-z0-9.]+-\d\.json)$")
 
-    def test_the_command_brings_manual_pages_and_completions(self):
+    def test_the_command_brings_manual_pages_completions_and_the_pages_for_users(self):
         found = [f for f in self.files(self.prefix) if f.startswith("share/")]
         if os.environ.get("WIREPROOF_CLI") == "OFF":
             self.assertEqual(found, [])
@@ -270,7 +271,11 @@ class OnlyWhatIsPublicIsInstalled(Installed):
         self.assertIn("share/man/man1/wireproof-sweep.1", pages)
         schemas = [f for f in found if f.startswith("share/wireproof/schemas/")]
         self.assertIn("share/wireproof/schemas/sweep-1.json", schemas)
-        self.assertEqual(sorted(set(found) - set(pages) - set(schemas)),
+        documents = [f for f in found if f.startswith("share/doc/wireproof/")]
+        self.assertEqual([f.removeprefix("share/doc/wireproof/") for f in documents],
+                         [f for f in self.files(os.path.join(SOURCE, "docs"))
+                          if not f.startswith(("developers/", "site/"))])
+        self.assertEqual(sorted(set(found) - set(pages) - set(schemas) - set(documents)),
                          ["share/bash-completion/completions/wireproof",
                           "share/fish/vendor_completions.d/wireproof.fish",
                           "share/zsh/site-functions/_wireproof"])
