@@ -33,6 +33,13 @@ TEST(AmConfig, Sp2HasThePapersFigures) {
     EXPECT_EQ(config.first_number[0], 65'500);
 }
 
+// AM-50, without a timeout beside the keep-alives.
+TEST(AmConfig, Sp2GivesAPeerUpAfterSixteenKeepalivesAlone) {
+    const Config config = Config::sp2();
+    EXPECT_EQ(config.keepalive_limit, 16);
+    EXPECT_EQ(config.peer_timeout, Duration());
+}
+
 TEST(AmConfig, EthernetFillsThePacketThatTheMtuAllows) {
     for (const std::size_t mtu : {576U, 1500U, 4096U, 9000U}) {
         const Config config = Config::ethernet(mtu);
