@@ -13,7 +13,7 @@ import time
 
 PATIENCE = 120  # seconds a command may take
 PACKAGES = {"ip": "iproute2", "nft": "nftables", "ucx_perftest": "ucx-utils", "fi_pingpong": "libfabric-bin", "mpirun.openmpi": "openmpi-bin",
-            "mpicxx.openmpi": "libopenmpi-dev", "NPopenmpi": "netpipe-openmpi", "iperf3": "iperf3", "ethtool": "ethtool",
+            "NPopenmpi": "netpipe-openmpi", "iperf3": "iperf3", "ethtool": "ethtool",
             "ib_write_lat": "perftest", "ib_write_bw": "perftest", "ib_send_lat": "perftest", "ib_send_bw": "perftest",
             "ib_read_bw": "perftest"}
 port = 23000 + os.getpid() % 20000
