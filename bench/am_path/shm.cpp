@@ -257,7 +257,9 @@ private:
 };
 
 void run_ends(const std::function<void(End&)>& first, const std::function<void(End&)>& second) {
-    auto sockets = std::move(*ControlSocket::pair());
+    auto made = ControlSocket::pair();
+    WIREPROOF_CHECK(made);
+    auto sockets = std::move(*made);
     run(
         [&] {
             End end(0, std::move(sockets.first));
