@@ -1,9 +1,10 @@
 """The events that `wireproof inspect` reports, and the queue pair of each event."""
 import os
 import random
+import struct
 import unittest
 
-from captures import (CASES, Inspection, answer, at_once, capture, case, pcap, pcapng, records, send,
+from captures import (CASES, Inspection, answer, at_once, capture, case, frame, pcap, pcapng, records, send,
                       with_icrc)
 
 
@@ -238,6 +239,52 @@ class AnswersBelongToTheRightQueuePair(Inspection):
                           ("10.0.0.2 > 10.0.0.1 qp 000022", "10.0.0.1 > 10.0.0.2 qp 000011"),
                           ("10.0.0.1 > 10.0.0.2 qp 000011 (2)", "10.0.0.2 > 10.0.0.1 qp 000022 (2)"),
                           ("10.0.0.2 > 10.0.0.1 qp 000022 (2)", "10.0.0.1 > 10.0.0.2 qp 000011 (2)")])
+
+    def used_again(self, *later):
+        """Two messages that are acknowledged, and 10 ms later these packets."""
+        times = [(0, number, one) for number, one in enumerate([send(0x11, 5), send(0x11, 6), answer(0x22, 6, msn=2)])]
+        return self.inspect(self.write(pcap(times + [(0, 10_000 + number, one) for number, one in enumerate(later)])))
+
+    def test_another_message_at_a_psn_that_was_sent_is_another_connection(self):
+        write = struct.pack(">QII", 0x1000, 7, 4)
+        for name, first in (("opcode", frame(False, 10, 0x11, 5, write + b"data")),
+                            ("length", frame(False, 4, 0x11, 5, b"longer data."))):
+            with self.subTest(name):
+                found = self.used_again(first, send(0x11, 6), answer(0x22, 5, msn=1))
+                self.assertEqual(self.told(found), [])
+                self.assertEqual([(one["name"], one["answered_by"]) for one in found["connections"]],
+                                 [("10.0.0.1 > 10.0.0.2 qp 000011", "10.0.0.2 > 10.0.0.1 qp 000022"),
+                                  ("10.0.0.2 > 10.0.0.1 qp 000022", "10.0.0.1 > 10.0.0.2 qp 000011"),
+                                  ("10.0.0.1 > 10.0.0.2 qp 000011 (2)", "10.0.0.2 > 10.0.0.1 qp 000022 (2)"),
+                                  ("10.0.0.2 > 10.0.0.1 qp 000022 (2)", "10.0.0.1 > 10.0.0.2 qp 000011 (2)")])
+        headers = [frame(False, 10, 0x11, 5, write + b"data"),
+                   frame(False, 10, 0x11, 5, struct.pack(">QII", 0x2000, 7, 4) + b"data")]
+        found = self.inspect(self.write(at_once(headers)))
+        self.assertEqual((self.told(found), len(found["connections"])), ([], 2))
+
+    def test_a_message_that_is_sent_again_with_another_payload_is_told(self):
+        again = frame(False, 4, 0x11, 5, b"atad")
+        found = self.used_again(again, send(0x11, 6))
+        self.assertEqual(self.told(found), [(4, "retry: from PSN 000005 on, with another payload"),
+                                            (4, "duplicate: PSN 000005"), (5, "duplicate: PSN 000006")])
+        found = self.used_again(send(0x11, 5), again)
+        self.assertEqual(self.told(found)[0], (4, "retry: from PSN 000005 on"))
+
+    def test_psns_that_begin_again_are_not_those_of_before(self):
+        def read(psn, length):
+            return frame(False, 12, 0x11, psn, struct.pack(">QII", 0x1000, 7, length * 256))
+        half = 1 << 22
+        frames = [send(0x11, 0)] + [read(1 + place * half, half) for place in range(4)]
+        frames += [read(1, 2), read(2, 1)]
+        found = self.inspect(self.write(pcap([(number, 0, one) for number, one in enumerate(frames)])))
+        self.assertEqual(len(found["connections"]), 1)
+
+    def test_thousands_of_psns_that_a_sender_may_go_back_to_are_compared(self):
+        frames = [send(0x11, psn) for psn in range(3_000)] + [frame(False, 4, 0x11, 1, b"atad"),
+                                                               frame(False, 5, 0x11, 2, b"atadatad")]
+        found = self.inspect(self.write(pcap([(number, 0, one) for number, one in enumerate(frames)])))
+        self.assertEqual(self.told(found)[0], (3_001, "retry: from PSN 000001 on, with another payload"))
+        self.assertEqual(len(found["connections"]), 2)
 
     def test_a_connection_that_cm_sets_up_a_second_time_is_another_one(self):
         mad = 14 + 20 + 8 + 12 + 8  # its begin in a frame with IPv4

@@ -68,6 +68,12 @@ class APointIsSimulated(Case):
         self.assertEqual(rows[1::2], ["  units an ack 1, loaded back", "  units an ack 1",
                                       "  units an ack 4, loaded back", "  units an ack 4"])
 
+    def test_a_row_does_not_repeat_what_its_preset_says(self):
+        presets = "[grid]\npreset = [\"pcie-gen5-x16\", \"cxl3-x16\"]\nber = 1e-7\n"
+        self.assertEqual([row.split()[0] for row in self.rows(presets)[:2]], ["pcie-gen5-x16", "cxl3-x16"])
+        rows = self.rows(presets + "timer = [20000, 440000]\n")
+        self.assertEqual(rows[1:8:2], ["  timer 20000", "  timer 440000"] * 2)
+
     def test_equal_settings_are_equal_in_all_that_changes_a_result(self):
         points = [self.point("--ber", "1e-6", "--packets", "1000", *more)
                   for more in ((), ("--overhead", "20"), ("--overhead", "24"))]

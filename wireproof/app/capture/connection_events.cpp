@@ -80,7 +80,7 @@ std::size_t ConnectionEvents::direction_of(const SeenPacket& seen) {
 }
 
 // The number of a queue pair is used again. A sender does not go back so far, and a capture does
-// not miss so many packets.
+// not miss so many packets. Nor does a sender change a message that it sends again.
 bool ConnectionEvents::ends_before(const SeenPacket& seen, std::size_t direction) const {
     constexpr std::int64_t reads_max = 16;  // that adapters keep outstanding
     const State& state = followed_[direction];
@@ -90,6 +90,7 @@ bool ConnectionEvents::ends_before(const SeenPacket& seen, std::size_t direction
     const bool connected =
         transport == proto::ib::Transport::rc || transport == proto::ib::Transport::uc;
     if (!connected || opcode.is_response() || !state.sent.next()) return false;
+    if (state.contents.compare(seen) == SentContents::Again::other_message) return true;
     const std::int64_t ahead =
         proto::ib::difference(seen.packet->bth().psn, state.sent.next()->last(state.path_mtus));
     return ahead > Pairing::near || ahead < -Pairing::near - reads_max * state.longest_read;
@@ -107,7 +108,7 @@ std::size_t ConnectionEvents::add_direction(const SeenPacket& seen, const Key& k
                            .transport = transport,
                            .network = seen.network,
                            .connection = connection});
-    followed_.push_back({{}, FollowedResponder(transport), {}, {}});
+    followed_.push_back({{}, {}, FollowedResponder(transport), {}, {}});
     pairing_.add(key.route);
     if (const auto announced = announced_.find(key); announced != announced_.end()) {
         begin(number, announced->second);
@@ -172,6 +173,10 @@ void ConnectionEvents::on_request(const SeenPacket& seen, std::size_t direction,
             what = fmt::format(", the rest of the Read {:06x}", asked->request.value());
         }
     }
+    if (followed.contents.compare(seen) == SentContents::Again::other_payload) {
+        what += ", with another payload";
+    }
+    followed.contents.note(seen);
     if (again) tell(seen, direction, fmt::format("retry: from PSN {:06x} on{}", psn.value(), what));
     if (outcome.missing_from) {
         tell(seen, direction,

@@ -18,6 +18,7 @@
 #include "wireproof/app/capture/followed_responder.hpp"
 #include "wireproof/app/capture/pairing.hpp"
 #include "wireproof/app/capture/path_mtu_set.hpp"
+#include "wireproof/app/capture/sent_contents.hpp"
 #include "wireproof/app/capture/sent_sequence.hpp"
 
 namespace wireproof::capture {
@@ -77,6 +78,7 @@ private:
     };
     struct State {
         SentSequence sent;
+        SentContents contents;
         FollowedResponder responder;
         FollowedAnswers answers;  // to the requests of this direction
         PathMtuSet path_mtus;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "wireproof/lab/link_retry/retry_presets.hpp"
 #include "wireproof/lab/sweep/sweep_quantities.hpp"
@@ -169,21 +170,32 @@ std::string_view row_name(const lab::SweepPoint& point) {
     return preset != nullptr ? preset->name : name_of(point.settings.protocol);
 }
 
-/// For each point, the settings without a column of their own, if the points differ in them.
+/// Whether points with the same name differ in this quantity. Other differences come from the
+/// presets.
+bool varies_under_a_name(const std::map<std::string_view, std::vector<lab::SweepFigures>>& by_name,
+                         std::size_t quantity) {
+    return std::ranges::any_of(
+        by_name, [&](const auto& points) { return lab::varies(points.second, quantity); });
+}
+
+/// For each point, the settings without a column of their own, if points with its name differ in
+/// them.
 std::vector<std::string> other_settings(const std::vector<lab::SweepPoint>& points) {
     const bool units =
         std::ranges::any_of(points, [](const auto& p) { return p.line.has_value(); });
     std::vector<lab::SweepFigures> figures;
+    std::map<std::string_view, std::vector<lab::SweepFigures>> by_name;
     for (const lab::SweepPoint& point : points) {
         figures.push_back(
             {.settings = point.settings, .asked = quantities_of(point.settings, units)});
+        by_name[row_name(point)].push_back(figures.back());
     }
     constexpr std::array<std::string_view, 6> columns = {"protocol", lab::bit_error_rate, "payload",
                                                          "loop",     "replay buffer",     "preset"};
     std::vector<std::string> texts(points.size());
     for (std::size_t i = 0; !points.empty() && i < figures.front().asked.size(); ++i) {
         if (std::ranges::find(columns, figures.front().asked[i].name) != columns.end()) continue;
-        if (!lab::varies(figures, i)) continue;
+        if (!varies_under_a_name(by_name, i)) continue;
         for (std::size_t point = 0; point < points.size(); ++point) {
             const std::string label = label_of(figures[point].asked[i]);
             if (label.empty()) continue;
