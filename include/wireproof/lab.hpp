@@ -183,7 +183,7 @@ public:
     Result<std::string> run(std::size_t point, const PointSweepRun& how = {}) const;
 
     /// Draws ETR, resend ratio and throughput of the points, as `wireproof sweep --svg` does: one
-    /// <svg> element that needs no other file. `results` has what run() returned for each point, in
+    /// SVG element that needs no other file. `results` has what run() returned for each point, in
     /// their order. Points that were stopped are left out, and so are empty texts. Failure: a text
     /// that run() did not return for its point, or no points to draw.
     Result<std::string> draw(const std::vector<std::string>& results) const;

@@ -204,7 +204,7 @@ TEST(RcAnswer, HalfTheCircleIsOutstandingAtMost) {
         EXPECT_EQ(pair.a_leaving().size(), 1U);
     }
     RcPair pair(small_circle());
-    pair.read(6 * 256);
+    pair.read(6 * 256, 0x800);  // not what the Write changes
     pair.post(Request::write, 4 * 256);
     EXPECT_EQ(names(pair.a_leaving()),
               (Names{"READ Request 00000e", "WRITE First 000004", "WRITE Middle 000005"}));
@@ -215,7 +215,7 @@ TEST(RcAnswer, ResponsesToReadsAreNotAmongThePacketsInFlight) {
     settings.queue_pair.in_flight_max = 2;
     settings.queue_pair.ack_every = 2;
     RcPair pair(settings);
-    pair.read(4 * 256);
+    pair.read(4 * 256, 0x800);  // not what the Write changes
     pair.post(Request::write, 5 * 256);
     EXPECT_EQ(pair.a_leaving().size(), 3U);
     // After the responses have arrived, the limit is 2 again.

@@ -399,6 +399,53 @@ TEST_F(RcOrderOfAcks, AQueuePairThatFailsKeepsTheMessagesThatItReceived) {
     EXPECT_EQ(received[1].status, CompletionStatus::flushed);
 }
 
+// RC-41: also if the answer is lost. A responder takes the bytes of a Read when it answers.
+TEST_F(RcOrder, AReadHasTheBytesFromBeforeWhatIsPostedAfterIt) {
+    struct Later {
+        Request request;
+        std::uint64_t at;  // from the first byte that is read
+        std::size_t length;
+        bool waits;
+    };
+    for (const bool lost : {false, true}) {
+        for (const Later& later :
+             {Later{Request::write, 0, 300, true}, Later{Request::write, 999, 300, true},
+              Later{Request::write, 1000, 300, false},
+              Later{Request::write_immediate, 500, 1, true},
+              Later{Request::fetch_add, 992, 8, true},
+              Later{Request::compare_swap, 1000, 8, false}}) {
+            std::fill_n(pair.a.memory.begin() + 0x800, 300, std::byte{0xEE});
+            std::fill_n(pair.b.memory.begin() + 0x4000, 2000, std::byte{0x11});
+            pair.receives(1);
+            pair.read(1000);
+            WorkTerms terms{.id = ++pair.posted, .request = later.request};
+            terms.remote_address = End::base + 0x4000 + later.at;
+            terms.remote_key = pair.b.key;
+            terms.swap_or_add = 1;
+            EXPECT_EQ(pair.a.post(terms, pair.a.piece(0x800, later.length)), PostStatus::accepted);
+            const auto leaving = pair.a_leaving();
+            EXPECT_EQ(leaving.size() == 1, later.waits) << later.at;
+            pair.give(leaving);
+            if (lost) pair.b.leaving(pair.now);
+            const std::uint64_t done = pair.posted;
+            std::uint64_t completed = 0;
+            for (int i = 0; i < 20 && completed < done; ++i) {
+                give_a(pair.b.leaving(pair.now));
+                pair.give(pair.a_leaving());
+                for (const Completion& one : pair.a.sent()) {
+                    EXPECT_EQ(one.status, CompletionStatus::success);
+                    completed = one.id;
+                }
+                if (completed < done) pair.pass(rto * 1024);
+            }
+            EXPECT_EQ(completed, done) << later.at;
+            for (std::size_t i = 0; i < 1000; ++i) {
+                ASSERT_EQ(pair.a.memory[0x2000 + i], std::byte{0x11}) << later.at << ' ' << i;
+            }
+        }
+    }
+}
+
 // RC-39: under loss, too.
 TEST_F(RcOrder, AFencedRequestBeginsAfterTheAnswersOfAllReadsAndAtomics) {
     pair.receives(2);

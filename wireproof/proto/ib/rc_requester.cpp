@@ -30,7 +30,7 @@ void RcRequester::leave(const QueuePairCore& core, Adapter& adapter) {
 }
 
 void RcRequester::allow_data_requests(std::size_t count) {
-    Ring<Psn> asked(std::max({count, asked_.size(), std::size_t{1}}));
+    Ring<Asked> asked(std::max({count, asked_.size(), std::size_t{1}}));
     for (std::size_t i = 0; i < asked_.size(); ++i) asked.push(asked_[i]);
     asked_ = std::move(asked);
 }
@@ -117,6 +117,7 @@ bool RcRequester::may_begin(const SendEntry& entry, const QueuePairCore& core) c
     if (core.state() != QueuePairState::rts) return false;
     // RC-39
     if (entry.terms.fence && !asked_.empty()) return false;
+    if (changes_what_is_read(entry)) return false;
     if (entry.status != CompletionStatus::success) return false;
     if (is_local(request)) return true;
     // If the peer allows none, asked_ is empty and begin() reports the error of the first one.
@@ -128,6 +129,21 @@ bool RcRequester::may_begin(const SendEntry& entry, const QueuePairCore& core) c
     if (unlimited_ || !takes_receive(request)) return true;
     const Msn number = core.message_circle().advance(message_, 1);
     return difference(number, limit_, core.message_circle()) <= 0 || oldest_ == next_;
+}
+
+/// RC-41: the request would change bytes that a Read without an answer reads.
+bool RcRequester::changes_what_is_read(const SendEntry& entry) const {
+    if (asked_.empty() || !changes_memory(entry.terms.request)) return false;
+    const WorkTerms& terms = entry.terms;
+    const std::uint64_t length = is_atomic(terms.request) ? 8 : entry.length;
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+        const Reth& read = asked_[i].of;
+        if (read.rkey == terms.remote_key && read.address < terms.remote_address + length &&
+            terms.remote_address < read.address + read.length) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /// RC-38: answers of this side that were owed when the message was posted leave first. The queue
@@ -256,7 +272,7 @@ std::uint32_t RcRequester::asked_part(const QueuePairCore& core) const {
     const Circle& circle = core.circle();
     if (cursor_ == next_) return 0;
     for (std::size_t i = 0; i < asked_.size(); ++i) {
-        const std::uint32_t left = circle.steps_after(asked_[i], cursor_);
+        const std::uint32_t left = circle.steps_after(asked_[i].end, cursor_);
         if (left > 0 && left <= circle.steps_after(next_, cursor_)) return left;
     }
     return 0;
@@ -269,7 +285,12 @@ void RcRequester::send_data_request(const SendEntry& entry, std::uint32_t respon
     core.address(headers, cursor_);
     headers.bth.ack_request = true;
     since_ack_request_ = 0;
-    if (cursor_ == next_) asked_.push(core.circle().advance(cursor_, responses));
+    if (cursor_ == next_) {
+        asked_.push({core.circle().advance(cursor_, responses),
+                     terms.request == Request::read ? Reth{terms.remote_address, terms.remote_key,
+                                                           static_cast<std::uint32_t>(entry.length)}
+                                                    : Reth{}});
+    }
     if (terms.request == Request::read) {
         // RC-12: does not ask again for bytes that have arrived.
         const std::uint64_t index = core.circle().steps_after(cursor_, entry.first);
@@ -354,7 +375,7 @@ std::optional<Psn> RcRequester::missing_data(const QueuePairCore& core,
                                              const Adapter& adapter) const {
     if (lossy_ == 0 || asked_.empty() || timers_.running(Timer::not_ready)) return std::nullopt;
     if (adapter.windows.is_near(core.attributes().address)) return std::nullopt;
-    return asked_.back();
+    return asked_.back().end;
 }
 
 /// A packet is lost: it and all packets after it are sent again.
@@ -418,7 +439,10 @@ void RcRequester::fingerprint(Instant now, Fingerprint& sink, const QueuePairCor
     sink.add(cursor_.value());
     sink.add(cursor_entry_);
     sink.add(asked_.size());
-    for (std::size_t i = 0; i < asked_.size(); ++i) sink.add(asked_[i].value());
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+        sink.add(asked_[i].end.value());
+        asked_[i].of.fingerprint(sink);
+    }
     sink.add(under_way_);
     sink.add(data_psns_);
     sink.add(since_ack_request_);

@@ -80,10 +80,15 @@ public:
 
 private:
     enum class Timer : std::uint8_t { answer, not_ready };
+    struct Asked {
+        Psn end;       // the PSN after it
+        Reth of = {};  // what the whole Read reads; empty for an Atomic
+    };
 
     // Sending.
     bool may_ask(const QueuePairCore& core) const;
     bool may_begin(const SendEntry& entry, const QueuePairCore& core) const;
+    bool changes_what_is_read(const SendEntry& entry) const;
     static bool waits_for_answers(const SendEntry& entry, const QueuePairCore& core,
                                   Adapter& adapter);
     bool begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter);
@@ -144,7 +149,7 @@ private:
     Psn cursor_ = {};
     Psn next_ = {};
     std::size_t cursor_entry_ = 0;  // index of the request that contains cursor_, from the oldest
-    Ring<Psn> asked_;               // PSNs after the Read requests and Atomics without an answer
+    Ring<Asked> asked_;             // the Read requests and Atomics without an answer
     std::uint64_t data_psns_ = 0;  // PSNs of Reads and Atomics that have begun and are not answered
     std::uint32_t since_ack_request_ = 0;  // packets sent without AckReq
 

@@ -186,7 +186,7 @@ RxVerdict RcRequester::on_data(Instant now, const Packet& packet, QueuePairCore&
     if (lossy_ > 0) --lossy_;
     const bool ends = entry.answered == entry.packets;
     if (ends) data_psns_ -= entry.packets;
-    if (asked_.front() == circle.advance(psn, 1)) asked_.pop();
+    if (asked_.front().end == circle.advance(psn, 1)) asked_.pop();
     progress(now, circle.advance(psn, 1), core, adapter);
     if (ends) {
         core.complete_send(adapter, CompletionStatus::success);
@@ -209,7 +209,7 @@ std::optional<CompletionStatus> RcRequester::take_data(const Packet& packet, Sen
         data = word;
     } else {
         const PayloadRange range = range_of(entry.length, entry.answered, core.path_mtu());
-        const bool ends = asked_.front() == core.circle().advance(packet.bth().psn, 1);
+        const bool ends = asked_.front().end == core.circle().advance(packet.bth().psn, 1);
         if (packet.opcode->ends() != ends || data.size() != range.length ||
             !packet.padded_right()) {
             return CompletionStatus::bad_response;

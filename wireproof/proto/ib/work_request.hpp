@@ -38,6 +38,10 @@ constexpr bool is_atomic(Request request) {
 constexpr bool wants_data(Request request) {
     return request == Request::read || is_atomic(request);
 }
+/// Whether the request changes memory of the peer that it names.
+constexpr bool changes_memory(Request request) {
+    return is_write(request) || is_atomic(request);
+}
 /// Whether the request sends no packet.
 constexpr bool is_local(Request request) {
     return request >= Request::bind_window;
