@@ -23,10 +23,10 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const int next = (rank + 1) % ranks;
-    MPI_Win_allocate(2 * WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+    MPI_Win_allocate(3 * WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
                      &window);
     for (int i = 0; i < WORDS; ++i) memory[i] = 1000L * rank + i;
-    for (int i = WORDS; i < 2 * WORDS; ++i) memory[i] = 0;
+    for (int i = WORDS; i < 3 * WORDS; ++i) memory[i] = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock_all(0, window);
     for (int round = 0; round < ROUNDS; ++round) {
@@ -44,6 +44,14 @@ int main(int argc, char** argv) {
                             window, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         expect("a sum", rank, round, sum, round);
+
+        /* The old words and the new ones: a Read and a Write of the same bytes, without a fence. */
+        long old[WORDS], new[WORDS];
+        for (int i = 0; i < WORDS; ++i) old[i] = -1, new[i] = round + 1;
+        MPI_Rget_accumulate(new, WORDS, MPI_LONG, old, WORDS, MPI_LONG, next, 2 * WORDS, WORDS,
+                            MPI_LONG, MPI_REPLACE, window, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int i = 0; i < WORDS; ++i) expect("a replaced word", rank, round, old[i], round);
 
         long put = round;
         MPI_Rput(&put, 1, MPI_LONG, next, WORDS + 1, 1, MPI_LONG, window, &request);

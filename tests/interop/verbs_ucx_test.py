@@ -143,7 +143,8 @@ class OpenMpi(unittest.TestCase):
 
     def test_requests_of_one_sided_calls(self):
         """UCX emulates an Atomic by messages, and Open MPI takes the answer as a sign that an earlier Read is done. UCX polls
-        its queue of sends only if there is no message (RC-38). With losses the answer of the Read may be lost (RC-40)."""
+        its queue of sends only if there is no message (RC-38). With losses the answer of the Read may be lost (RC-40).
+        MPI_REPLACE is a Read and a Write of the same bytes without a fence (RC-41)."""
         for memory in ({}, {"WIREPROOF_VERBS_NO_SHM": "1"}, {"WIREPROOF_VERBS_LOSS": "0.01"}):
             with self.subTest(memory):
                 code, output = self.exchange(2, {**ucx_environment("rc_v"), **memory}, program="mpi_requests")
