@@ -71,23 +71,24 @@ class ReadmeSaysWhatIs(Case):
             self.assertTrue([name for name in names if name.startswith(start)], start)
 
     def test_of_the_search(self):
-        states = self.said(r"The search visits (\d+) states and finds that everything arrives once and in order, "
-                           r"for any number of faults\.")
+        states, messages = self.said(r"The search visits (\d+) states and finds that each of (\d+) messages arrives once "
+                                     r"and in order, for any number of faults\.")
         found = one_object(self.run_command("search", "ue-llr", "--json"))
-        self.assertEqual((found["verdict"], found["states"], found["faults"]), ("holds", int(states), None))
+        self.assertEqual((found["verdict"], found["states"], found["messages"], found["faults"]),
+                         ("holds", int(states), int(messages), None))
 
     def test_figures_are_those_of_the_page_of_measurements(self):
-        here, tcp = self.said(r"half a round trip of 8 B takes ([\d.]+) us on the device, and ([\d.]+) us over TCP "
-                              r"\(`bench/compare_verbs`, two processes of one host, \[EPYC\]")
+        figures = self.said(r"half a round trip of 8 B takes ([\d.]+) us over shared memory of the device, ([\d.]+) us "
+                            r"over its packets, and ([\d.]+) us over TCP \(`bench/compare_verbs`, two processes of one host, \[EPYC\]")
         row = self.cells("8 B, half a round trip")
-        self.assertEqual([row[1], row[3]], [f"{here} us", f"{tcp} us"])
-        figures = self.said(r"with 1 % of the packets lost, stores of 1 MiB move (\d+) MB/s between two hosts; TCP has "
-                            r"(\d+) MB/s with BBR and (\d+) MB/s with CUBIC \(`bench/compare_peers --hosts`, \[EPYC\]")
-        columns = ["path (default)", "iperf3, bbr", "iperf3, cubic"]
+        self.assertEqual(row[1:], [f"{figure} us" for figure in figures])
+        figures = self.said(r"with 1 % of the packets lost, stores of 1 MiB move (\d+) MB/s between two network namespaces; "
+                            r"TCP has (\d+) MB/s with BBR, (\d+) if UCX sends messages over it, and (\d+) MB/s with CUBIC \(`bench/compare_peers --hosts`, \[EPYC\]")
+        columns = ["path (default)", "iperf3, bbr", "UCX over tcp (bbr), 64 KiB", "iperf3, cubic"]
         places = [self.cells("lost each way").index(column) for column in columns]
         self.assertEqual([self.cells("1 %")[place] for place in places], list(figures))
-        tcp, here = self.said(r"there TCP has ([\d,]+) MB/s and this ([\d,]+)\.")
-        self.assertEqual([self.cells("none")[place] for place in places[:2]], [here, tcp])
+        tcp, here = self.said(r"there TCP has ([\d,]+) MB/s, and Wireproof has ([\d,]+)\.")
+        self.assertEqual([self.cells("none")[place] for place in (places[0], places[-1])], [here, tcp])
         packets, rate, seconds, command = self.said(
             r"(10\^\d+) TLPs at a bit error rate of ([\de-]+) take ([\d.]+) s \(`([^`]+)`, \[EPYC\]")
         (row,) = [line for line in PERFORMANCE.splitlines() if line.startswith(f"| {packets} TLPs at {rate}, ")]
