@@ -145,12 +145,14 @@ Check check_receive_buffer(const verbs::Settings& settings) {
     }
     const int granted = std::min(most, settings.receive_buffer);
     if (granted >= stock_receive_buffer) {
-        return healthy("buffer", fmt::format("{} bytes of received packets wait", granted));
+        return healthy("buffer",
+                       fmt::format("up to {} bytes of received packets can wait", granted));
     }
     const bool chosen = settings.receive_buffer < stock_receive_buffer;
-    return warned("buffer",
-                  fmt::format("only {} bytes of received packets wait, so some are lost", granted),
-                  chosen ? "ask for 212992 or more" : "sysctl -w net.core.rmem_max=4194304");
+    return warned(
+        "buffer",
+        fmt::format("only {} bytes of received packets can wait, so some are lost", granted),
+        chosen ? "ask for 212992 or more" : "sysctl -w net.core.rmem_max=4194304");
 }
 
 /// A child process opens the device, as a program would. Its log of packets goes to /dev/null.
@@ -197,7 +199,7 @@ Check check_filters() {
                                    "system calls are filtered here (seccomp), which the device "
                                    "below has to pass");
     }
-    return healthy("filters", "whether system calls are filtered here is not known");
+    return healthy("filters", "nothing here says whether system calls are filtered");
 }
 
 /// Checks a library of another package that programs load by name.

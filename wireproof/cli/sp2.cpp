@@ -86,7 +86,10 @@ double rounded(double value) {
 std::string failure_of(const lab::Sp2Figures& figures) {
     const std::string& wrong = figures.exchanged.wrong;
     if (!figures.verified) {
-        return "sp2: " + (wrong.empty() ? "a stream or round trip was wrong" : wrong);
+        return "sp2: " +
+               (wrong.empty()
+                    ? "the bytes of a stream or of a round trip were not those that were sent"
+                    : wrong);
     }
     return figures.holds() ? "" : "sp2: a ratio is beyond its limit";
 }

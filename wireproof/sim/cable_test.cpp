@@ -110,7 +110,7 @@ TEST(Cable, SerialisesFramesOneAfterAnotherAndAddsLatency) {
     EXPECT_EQ(cable.counts().bytes, 60u);
 }
 
-TEST(Cable, ExactToThePicosecondAtFortyMegabytes) {
+TEST(Cable, ExactToThePicosecondAtFortyMegabytesPerSecond) {
     Cable cable = cable_with({.frame_max = 256, .bytes_per_second = 40'000'000});
     commit_frame(cable, 'A', 256);
     cable.flush(Instant());

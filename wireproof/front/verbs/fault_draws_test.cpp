@@ -138,7 +138,7 @@ TEST(FaultDraws, EveryAttemptIsDrawnAnew) {
 }
 
 // Only attempts of packets far behind the newest one are forgotten.
-TEST(FaultDraws, APacketOfTheWindowKeepsItsCount) {
+TEST(FaultDraws, AttemptsOfAPacketInTheWindowAreNotForgotten) {
     Sender sender(losing(0));
     for (std::uint32_t place = 0; place < 200'000; ++place) sender.pass(place);
     EXPECT_NE(sender.pass(199'000).which.find("attempt 2"), std::string::npos);

@@ -40,7 +40,7 @@ TEST(RetryFlit, StandardNaksAreInTheClosedForm) {
 // The published figure: at a retry probability of 5e-6, a line of 16 lanes at 64 GT/s with a loop
 // of 100 ns (50 flits) loses 0.0255 % of its bandwidth. That loop ends with the first flit that is
 // sent again, `loop` ends before it.
-TEST(RetryFlit, ARetryProbabilityOf5e6CostsWhatIsPublished) {
+TEST(RetryFlit, AFlitRetryOf5PerMillionCostsWhatIsPublished) {
     const RetryPoint point = run(with_flit_error(flits("flit", 49 * 256), 5e-6), 400'000'000);
     const double without = run(flits("flit", 49 * 256), 100'000).throughput();
     EXPECT_NEAR(1 - point.closed_etr().value() / without, 2.55e-4, 0.01 * 2.55e-4);

@@ -169,7 +169,7 @@ TEST(PairWorld, KeysAreEqualIfAndOnlyIfStatesDifferByAShift) {
     EXPECT_EQ(plain.run().states, counted.states);
 }
 
-TEST(PairWorld, KeysTellTheFramesOnTheirWayApart) {
+TEST(PairWorld, KeysDistinguishFramesInFlight) {
     const Counted counted = expect_keys_of_shifts({.in_flight = 2}, 5'000);
     EXPECT_EQ(counted.states, 5'000U);
     EXPECT_GT(counted.orbits, 500U);

@@ -237,7 +237,7 @@ TEST(AmBundle, MessagesThatFindNoReplyPlaceAreRefusedOneByOne) {
 }
 
 // AM-42
-TEST(AmBundle, WhatWasRefusedAndCameAgainIsNotAskedForToo) {
+TEST(AmBundle, ARefusedMessageThatArrivedAgainDrawsNoNack) {
     for (const Config& config : all_kinds()) {
         Pair pair(with_one_reply_place(config));
         const Frames frames = refuse_in_a_bundle(pair, 6);
@@ -317,7 +317,7 @@ TEST(AmBundle, DamageTakesAllOfIt) {
 }
 
 // The rest of a bundle ends with its frame: a caller that does not draw loses only time.
-TEST(AmBundle, WhatWasNotDrawnBeforeTheNextFrameIsSentAgain) {
+TEST(AmBundle, MessagesLeftInABundleWhenTheNextFrameArrivesAreSentAgain) {
     Pair pair(small_selective());
     requests(pair.a, 4);
     const Frames frames = pair.a.take(pair.now);

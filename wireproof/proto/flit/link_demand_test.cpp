@@ -204,7 +204,7 @@ TEST(FlitDemand, ANakAtTheEndOfTheIgnoreWindowCounts) {
 }
 
 // FLIT-14, FLIT-21: the window of the peer began with the selective Nak.
-TEST(FlitDemand, AConvertedNakIsRepeatedWhenTheFirstOnesWindowEnds) {
+TEST(FlitDemand, AStandardNakIsRepeatedWhenTheWindowOfTheSelectiveNakEnds) {
     Config config = demand(Config::pcie6_selective());
     config.nak_ignore = 50;
     Pair pair(config);

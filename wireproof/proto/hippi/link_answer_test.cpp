@@ -83,7 +83,7 @@ TEST(HippiLink, ReverseUnitsCarryAnAcknowledgementOnceAndThen255) {
 }
 
 // HIPPI-17
-TEST(HippiLink, MakesANullAtOnceForANoticeAndAfterAWaitForAnAcknowledgement) {
+TEST(HippiLink, ANullWithANoticeLeavesAtOnceAndOneWithAnAckLater) {
     Pair pair = Pair::started();
     pair.a.submit(3);
     const Frames frames = pair.take(pair.a);

@@ -242,7 +242,7 @@ TEST(HippiMessage, SaysWhenAMessageIsTooLongOrTheQueueFull) {
 }
 
 // HIPPI-29: ECRC detects damage that LCRC cannot, and a message is not lost unnoticed.
-TEST(HippiMessage, AWrongEndToEndCheckDropsTheMessageAndBreaksTheLinkOff) {
+TEST(HippiMessage, AMessageWithAWrongEcrcIsDroppedAndTheLinkBreaksOff) {
     Pair pair = Pair::started();
     ASSERT_EQ(pair.a.engine.submit(message(1, 64)), SubmitStatus::accepted);
     Frames frames = pair.take(pair.a);

@@ -190,7 +190,7 @@ TEST_F(Sides, NoMoreConnectionsAreTakenThanThereIsRoomFor) {
 }
 
 // The host was restarted, so the old connection ends.
-TEST_F(Sides, AQueuePairThatAsksTwiceHasGivenUpItsConnection) {
+TEST_F(Sides, ASecondRequestOfAQueuePairEndsItsOldConnection) {
     connect();
     ConnectionManagement::Config again = of_left;
     again.first_id = 0x1FFF;

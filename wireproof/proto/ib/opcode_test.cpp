@@ -17,7 +17,7 @@ TEST(Opcode, UcHasExactlyTwelve) {
     }
 }
 
-TEST(Opcode, UcIsTheLowerPartOfRc) {
+TEST(Opcode, EachUcOpcodeHasTheMeaningOfTheRcOpcode32Below) {
     for (std::uint8_t byte = 0; byte < 12; ++byte) {
         const Opcode* rc = find_opcode(byte);
         const Opcode* uc = find_opcode(byte + 0x20);

@@ -155,7 +155,7 @@ PairSettings watching() {
 }
 
 // RC-34: a message of a program that waits for an answer is not missing for a long answer timeout.
-TEST(RcSilenceAlone, TheOldestPacketLeavesAgainWithoutCongestionControl) {
+TEST(RcSilenceAlone, WithoutCongestionControlTheOldestPacketStillLeavesAgain) {
     RcPair pair(watching());
     pair.receives(3);
     pair.send(10);
