@@ -46,7 +46,8 @@ std::string hint_of_a_launcher() {
     if (!is_more_than_one("WORLD_SIZE") || std::getenv("RANK") == nullptr) return {};
     return fmt::format(
         "WORLD_SIZE is {}, but this process joins no job and does all the work itself; if torchrun "
-        "started it, WIREPROOF_LAUNCHER=torchrun joins (share/doc/wireproof/guide/messages/jobs.md)",
+        "started it, WIREPROOF_LAUNCHER=torchrun joins "
+        "(share/doc/wireproof/guide/messages/jobs.md)",
         std::getenv("WORLD_SIZE"));
 }
 

@@ -146,7 +146,8 @@ constexpr std::array table = {
             "auto,on,off,loss,path"},
     // Before the probabilities: they override the file.
     Setting{"--faults", "WIREPROOF_VERBS_FAULTS", "faults", "FILE",
-            "what is to go wrong, in TOML: share/doc/wireproof/guide/rdma/faults.md", true, read_faults},
+            "what is to go wrong, in TOML: share/doc/wireproof/guide/rdma/faults.md", true,
+            read_faults},
     Setting{"--loss", "WIREPROOF_VERBS_LOSS", "loss", "P",
             "lose a packet that leaves: a probability, 0 to 1", false, read_loss},
     Setting{"--damage", "WIREPROOF_VERBS_DAMAGE", "damage", "P",
