@@ -94,8 +94,10 @@ Expected<RendezvousPlace> place_in(const char* rank_variable, const char* size_v
 /// one that it names. The host may have a name. Rank 0 may know it by another address than the
 /// others, so it listens at all.
 Expected<std::string> address_of_master(bool is_rank_0) {
-    const std::string name = text_in("MASTER_ADDR");
+    std::string name = text_in("MASTER_ADDR");
     if (name.empty()) return unexpected(not_set("MASTER_ADDR"));
+    // A system without a table of hosts does not know this name (RFC 6761).
+    if (name == "localhost") name = "127.0.0.1";
     const auto port = number_in("MASTER_PORT", 1, 65'534);
     if (!port) return tl::unexpected(port.error());
     addrinfo hints{};

@@ -66,8 +66,10 @@ TEST(UdpAnyAddress, AlsoFromASecondAddressOfIpv6) {
         const Namespace alone;
         permitted = alone.is_there() && ran("ip link set lo up");
         if (!permitted) return;
-        ASSERT_TRUE(ran("ip -6 address add fd91::1/64 dev lo"));
-        ASSERT_TRUE(ran("ip -6 address add fd91::2/64 dev lo"));
+        for (const char* const address : {"fd91::1", "fd91::2"}) {
+            ASSERT_TRUE(ran(std::string("ip -6 address add ") + address + "/64 dev lo"));
+            ASSERT_TRUE(is_ours(address));
+        }
         for (const char* const host : {"fd91::1", "fd91::2", "::1"}) {
             expect_answers("[::]", "[" + std::string(host) + "]", host);
         }

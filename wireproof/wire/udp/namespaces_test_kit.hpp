@@ -29,6 +29,15 @@ inline bool is_ready(const std::string& device) {
     return false;
 }
 
+/// The kernel makes the route to a new address of this host a moment after the address.
+inline bool is_ours(const std::string& address) {
+    for (int waited = 0; waited < patience; waited += 20) {
+        if (ran("ip route get " + address + " | grep -q '^local'")) return true;
+        ::usleep(20'000);
+    }
+    return false;
+}
+
 /// A network namespace that the calling thread may enter.
 class Namespace {
 public:
