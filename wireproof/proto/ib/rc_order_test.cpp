@@ -411,6 +411,7 @@ TEST_F(RcOrder, AReadHasTheBytesFromBeforeWhatIsPostedAfterIt) {
         for (const Later& later :
              {Later{Request::write, 0, 300, true}, Later{Request::write, 999, 300, true},
               Later{Request::write, 1000, 300, false},
+              Later{Request::write, std::uint64_t{0} - 300, 300, false},
               Later{Request::write_immediate, 500, 1, true},
               Later{Request::fetch_add, 992, 8, true},
               Later{Request::compare_swap, 1000, 8, false}}) {
