@@ -144,6 +144,18 @@ void ring_ping_pong() {
         });
 }
 
+/// The other end: takes so many frames in each slice, and then says so.
+void take_slices(const Rings& rings, std::uint64_t frames_a_slice) {
+    RingProducer out = rings.producer(1);
+    RingConsumer in = rings.consumer(1);
+    for (int slice = 0; slice < slices; ++slice) {
+        std::uint64_t sum = 0;
+        for (std::uint64_t i = 0; i < frames_a_slice; ++i) sum += take(in);
+        put(out, sum, 56);
+        out.publish();
+    }
+}
+
 /// The receiver answers once per slice, so a slice ends when its last frame has been read.
 void ring_stream(const char* name, std::uint64_t at_once) {
     const Rings rings;
@@ -164,16 +176,7 @@ void ring_stream(const char* name, std::uint64_t at_once) {
             }
             report(name, std::move(rates), "M frames/s", true);
         },
-        [&] {
-            RingProducer out = rings.producer(1);
-            RingConsumer in = rings.consumer(1);
-            for (int slice = 0; slice < slices; ++slice) {
-                std::uint64_t sum = 0;
-                for (std::uint64_t i = 0; i < frames; ++i) sum += take(in);
-                put(out, sum, 56);
-                out.publish();
-            }
-        });
+        [&] { take_slices(rings, frames); });
 }
 
 /// The least cost of a store: a copy, and a cache line that tells the other end about it.
@@ -208,16 +211,7 @@ void copies_told(std::size_t size, bool tell) {
                                      (tell ? ", a line published for each" : "");
             report(name.c_str(), std::move(values), "ns", false);
         },
-        [&] {
-            RingProducer out = rings.producer(1);
-            RingConsumer in = rings.consumer(1);
-            for (int slice = 0; slice < slices; ++slice) {
-                std::uint64_t sum = 0;
-                for (std::uint64_t i = 0; i < copied; ++i) sum += take(in);
-                put(out, sum, 56);
-                out.publish();
-            }
-        });
+        [&] { take_slices(rings, copied); });
 }
 
 /// One end of a wire. The other process has the other end.

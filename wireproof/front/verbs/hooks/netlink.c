@@ -142,14 +142,15 @@ static bool answer_all(int from, const struct sockaddr_nl* to, const uint8_t* re
     return true;
 }
 
-/* Returns what send(2) would return. */
+/* Returns what send(2) would return, and leaves errno as it was if it succeeds. */
 static ssize_t take_requests(int fd, const uint8_t* requests, size_t bytes) {
+    const int before = errno;
     struct sockaddr_nl asks = {.nl_family = AF_NETLINK};
     if (!find_address(fd, &asks)) return -1;
     const int from = NEXT(socket)(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_USERSOCK);
     if (from == -1) return -1;
     const bool answered = answer_all(from, &asks, requests, bytes);
-    const int error = errno;
+    const int error = answered ? before : errno;
     NEXT(close)(from);
     errno = error;
     return answered ? (ssize_t)bytes : -1;

@@ -368,12 +368,14 @@ TEST_F(HooksNetlink, EveryWayToSendIsAnsweredWithWhatTheFilesSay) {
             message.msg_name = &kernel;
             message.msg_namelen = sizeof kernel;
         }
+        errno = ENOTTY;
         const ssize_t sent = way == 0 ? send(fd_, request.data(), request.size(), 0)
                              : way == 1
                                  ? sendto(fd_, request.data(), request.size(), 0,
                                           reinterpret_cast<sockaddr*>(&kernel), sizeof kernel)
                                  : sendmsg(fd_, &message, 0);
         EXPECT_EQ(sent, bytes) << way;
+        EXPECT_EQ(errno, ENOTTY) << "a call that succeeds leaves errno";
         pollfd wait = {fd_, POLLIN, 0};
         ASSERT_EQ(poll(&wait, 1, 0), 1) << way;
         const auto all = received();
