@@ -4,6 +4,8 @@
 # No program finds the libraries there by itself. The script prints the two variables with which it does.
 #   --github: also sets the variables for all later steps of a job of GitHub Actions.
 set -euo pipefail
+. "$(dirname "$0")/help.sh"
+help_if_asked "$@"
 
 fail() {
     echo "tools/device.sh: $1" >&2

@@ -1,5 +1,6 @@
 # To be sourced by a script with the option --out DIR: out_option DEFAULT "$@". Sets `source`, the folder of the
 # repository, and `out`, the folder for the results: build/DEFAULT, or DIR.
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 
 fail() {
     echo "tools/$(basename "$0"): $1" >&2
@@ -7,9 +8,11 @@ fail() {
 }
 
 out_option() {
-    source=$(realpath -- "$(dirname "$0")/..")
-    out=$source/build/$1
+    local default=$1
     shift
+    help_if_asked "$@"
+    source=$(realpath -- "$(dirname "$0")/..")
+    out=$source/build/$default
     while [ $# -gt 0 ]; do
         case $1 in
         --out)

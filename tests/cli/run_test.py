@@ -1,4 +1,4 @@
-"""./run, with the command of this build in the place of what it would build."""
+"""./run, with the command of this build in the place of what it would build; and the help of ./test."""
 import os
 import pathlib
 import pty
@@ -12,6 +12,8 @@ from command import PATIENCE, WIREPROOF, Case
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = 25  # entries of the log of ninja
 LINES_OF_A_TERMINAL = 25
+
+SCRIPTS = ("run", "test")
 
 CMAKE = """#!/bin/sh
 set -e
@@ -31,7 +33,9 @@ class WhatRunPrints(Case):
         super().setUp()
         self.tree = pathlib.Path(self.path("tree"))
         (self.tree / "tools").mkdir(parents=True)
-        shutil.copy(ROOT / "run", self.tree)
+        for script in SCRIPTS:
+            shutil.copy(ROOT / script, self.tree)
+        shutil.copy(ROOT / "tools/help.sh", self.tree / "tools")
         (self.tree / "tools/packages.sh").write_text(PACKAGES, encoding="utf-8")
         programs = pathlib.Path(self.path("bin"))
         programs.mkdir()
@@ -42,8 +46,8 @@ class WhatRunPrints(Case):
         self.variables = {**self.environment(), "PATH": f"{programs}:{os.environ['PATH']}",
                           "WIREPROOF": os.path.abspath(WIREPROOF)}
 
-    def run_it(self, *arguments):
-        return subprocess.run([self.tree / "run", *arguments], env=self.variables, capture_output=True, text=True,
+    def run_it(self, *arguments, script="run"):
+        return subprocess.run([self.tree / script, *arguments], env=self.variables, capture_output=True, text=True,
                               timeout=PATIENCE, check=False)
 
     def on_a_terminal(self, *arguments):
@@ -120,14 +124,32 @@ class WhatRunPrints(Case):
         self.assertEqual((self.tree / "needed").read_text(encoding="utf-8"), "g++ ibverbs-utils\n")
 
     def test_a_failure_is_the_end(self):
-        ended = self.run_it("no-such-file")
-        self.assertNotEqual(ended.returncode, 0)
-        self.assertIn("no-such-file", ended.stderr)
-        self.assertNotIn("What next", ended.stdout)
         pathlib.Path(self.path("fails")).touch()
         ended = self.run_it(self.file(10_000))
         self.assertEqual(ended.returncode, 1)
         self.assertIn("error: this does not compile", ended.stdout)
+
+    def test_help_is_the_comment_at_its_head_and_the_one_of_test(self):
+        for script in SCRIPTS:
+            comment = re.match(r"#!.*\n((?:#.*\n)+)", (ROOT / script).read_text(encoding="utf-8"))[1]
+            for option in ("--help", "-h"):
+                ended = self.run_it(option, script=script)
+                self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+                self.assertEqual(ended.stdout, re.sub(r"^# ", "", comment, flags=re.M))
+                self.assertTrue(ended.stdout.startswith(f"./{script}"))
+                self.assertLessEqual(max(map(len, ended.stdout.splitlines())), 80)
+        self.assertFalse((self.tree / "build").exists())
+
+    def test_a_wrong_argument_gets_one_line_before_anything_is_built(self):
+        for script, words, named in (("run", ["--no-such-option"], "--no-such-option"), ("run", ["no-such-file"], "no-such-file"),
+                                     ("run", [self.file(1), "second"], "second"), ("run", ["."], "."),
+                                     ("test", ["--no-such-option"], "--no-such-option"),
+                                     ("test", ["--all", "--units"], "--all --units")):
+            with self.subTest(script=script, words=words):
+                ended = self.run_it(*words, script=script)
+                self.assertEqual((ended.returncode, ended.stdout), (2, ""))
+                self.assertRegex(ended.stderr, rf"^\./{script}: [^\n]*{re.escape(named)}[^\n]*\n$")
+        self.assertFalse((self.tree / "build").exists())
 
 
 if __name__ == "__main__":
