@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 namespace {
 
 constexpr std::size_t areas_and_gaps = 2 * 4 + 1;
@@ -114,4 +114,4 @@ std::vector<std::pair<std::string, std::uint64_t>> AttackedDevice::received() co
     return counts;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

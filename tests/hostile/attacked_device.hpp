@@ -14,7 +14,7 @@
 
 #include "wireproof/front/ib/device.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 
 class AttackedDevice {
 public:
@@ -59,4 +59,4 @@ private:
     std::vector<std::uint32_t> queue_pairs_;  // numbers of the queue pairs that received() counts
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 namespace {
 
 using proto::ib::Request;
@@ -99,4 +99,4 @@ void Conversation::on_completion(const proto::ib::Completion& completion, Ledger
     if (completion.status == proto::ib::CompletionStatus::success) ++completed_;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

@@ -10,7 +10,7 @@
 #include "wireproof/base/random.hpp"
 #include "wireproof/proto/ib/connection.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 
 class Conversation {
 public:
@@ -64,4 +64,4 @@ private:
     std::string violation_;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

@@ -6,7 +6,7 @@
 
 #include "wireproof/base/bytes.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 
 class GuardedMemory {
 public:
@@ -24,4 +24,4 @@ private:
     Bytes bytes_;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

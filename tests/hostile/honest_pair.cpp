@@ -7,7 +7,7 @@
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/base/random.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 namespace {
 
 enum Area : std::size_t { sending, receiving, written };
@@ -38,7 +38,7 @@ HonestPair::HonestPair(ib::Device::Inside& a, ib::Device::Inside& b, proto::ib::
         End& end = ends_[i];
         End& other = ends_[1 - i];
         const auto peer = end.device->peer_at(*ib::parse_host(other.device->options.address));
-        if (!peer) throw Failure(peer.error().message);
+        if (!peer) throw app::Failure(peer.error().message);
         const auto init =
             end.device->port.modify(end.number, proto::ib::to_init({.remote_write = true}));
         const auto ready = proto::ib::connect(end.device->port, end.number,
@@ -157,4 +157,4 @@ bool HonestPair::idle() const {
     return std::ranges::all_of(ends_, [](const End& end) { return end.sent == end.completed; });
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

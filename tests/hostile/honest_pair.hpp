@@ -10,7 +10,7 @@
 #include "wireproof/front/ib/device.hpp"
 #include "wireproof/proto/ib/connection.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 
 class HonestPair {
 public:
@@ -72,4 +72,4 @@ private:
     std::string violation_;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

@@ -5,7 +5,7 @@
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 namespace {
 
 constexpr PeerId target{0};
@@ -40,7 +40,7 @@ HostileHost::HostileHost(UdpWire own, UdpWire stranger, const Config& config)
     for (Mouth* mouth : {&own_, &stranger_, &impostor_}) {
         mouth->address = mouth->wire.local_address();
         const auto set = mouth->wire.set_peer(target, config.target);
-        if (!set) throw Failure(set.error().message);
+        if (!set) throw app::Failure(set.error().message);
     }
     key_ = port_.memory()
                .add_region({.domain = domain,
@@ -57,7 +57,7 @@ HostileHost::Mouth HostileHost::opened_impostor() const {
     Address local = config_.impostor;
     local.port = 0;
     auto wire = UdpWire::open({.local = local, .segments = false});
-    if (!wire) throw Failure(wire.error().message);
+    if (!wire) throw app::Failure(wire.error().message);
     return {std::move(*wire), {}};
 }
 
@@ -186,4 +186,4 @@ std::uint64_t HostileHost::datagrams() const {
            impostor_.wire.counters().frames_sent;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

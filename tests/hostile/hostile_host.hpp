@@ -12,7 +12,7 @@
 
 #include "wireproof/wire/udp/udp_wire.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 
 class HostileHost {
 public:
@@ -69,4 +69,4 @@ private:
     std::uint64_t good_ = 0;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

@@ -4,7 +4,7 @@
 
 #include "wireproof/wire/udp/icrc.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 namespace {
 
 constexpr std::size_t masked_byte = 4;  // byte of the base header that the ICRC does not cover
@@ -196,4 +196,4 @@ void HostilePackets::damage(PacketBytes& checked) {
     checked[at] ^= std::byte(1U << dice_.below(8));
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

@@ -13,7 +13,7 @@
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 
 enum class Hostility : std::uint8_t {
     altered,             // fields or bytes changed, right ICRC
@@ -84,4 +84,4 @@ private:
     HostileAims aims_;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

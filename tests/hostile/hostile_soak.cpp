@@ -13,7 +13,7 @@
 #include "wireproof/app/common/loopback_host.hpp"
 #include "wireproof/app/common/progress.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 namespace {
 
 constexpr std::size_t soak_path_mtu = 1024;
@@ -27,7 +27,7 @@ constexpr Duration turn_time = Duration::microseconds(50);
 constexpr int quiet_turns = 20'000;  // one second, longer than any timer
 
 std::unique_ptr<ib::Device::Inside> opened_device(std::uint64_t number) {
-    Rocev2Wire wire = opened_on_free_host(number, [](const Address& host) {
+    Rocev2Wire wire = app::opened_on_free_host(number, [](const Address& host) {
         return Rocev2Wire::open({.local = host, .frame_max = proto::ib::packet_max(soak_path_mtu)});
     });
     const std::string address = wire.local_address().host_text();
@@ -36,7 +36,7 @@ std::unique_ptr<ib::Device::Inside> opened_device(std::uint64_t number) {
 }
 
 UdpWire opened_mouth(std::uint64_t number) {
-    return opened_on_free_host(number, [](const Address& host) {
+    return app::opened_on_free_host(number, [](const Address& host) {
         // The kernel sends each datagram by itself, so the IPv4 identification is 0.
         return UdpWire::open({.local = host, .frame_max = 8192, .segments = false});
     });
@@ -59,7 +59,7 @@ public:
         device_->cm.listen(service);
         device_->cm.listen_datagrams(service);
         const auto peer = device_->peer_at(hostile_.address());
-        if (!peer) throw Failure(peer.error().message);
+        if (!peer) throw app::Failure(peer.error().message);
         peer_ = *peer;
         for (std::size_t i = 0; i < hostile_connections; ++i) {
             attacked_.add_conversation(transport_of(i), dice_.next()).set_remote(hostile_.open());
@@ -77,10 +77,10 @@ public:
     }
 
     HostileSoakResult run() {
-        Progress progress("packets", config_.packets, "packets");
+        app::Progress progress("packets", config_.packets, "packets");
         std::uint64_t sent = 0;
         for (std::uint64_t turns = 0; sent < config_.packets && violation_.empty(); ++turns) {
-            check_interrupt();
+            app::check_interrupt();
             const std::uint64_t count = std::min(packets_per_turn, config_.packets - sent);
             hostile_.attack(now_, count);
             sent += count;
@@ -256,4 +256,4 @@ HostileSoakResult run_hostile_soak(const HostileSoakConfig& config) {
     return HostileSoak(config).run();
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

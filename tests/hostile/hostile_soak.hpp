@@ -11,7 +11,7 @@
 
 #include "tests/hostile/hostile_packets.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 
 struct HostileSoakConfig {
     std::uint64_t packets = 0;  // hostile packets
@@ -42,4 +42,4 @@ std::string text_of(const HostileSoakResult& result, std::uint64_t seed);
 /// Throws Failure if a socket cannot be opened, and Interrupted after a signal.
 HostileSoakResult run_hostile_soak(const HostileSoakConfig& config);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

@@ -4,7 +4,7 @@
 
 #include "tests/hostile/hostile_soak.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 
 std::string text_of(const HostileSoakResult& result, std::uint64_t seed) {
     std::string text = fmt::format(
@@ -28,4 +28,4 @@ std::string text_of(const HostileSoakResult& result, std::uint64_t seed) {
     return text;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

@@ -9,7 +9,7 @@
 
 #include "tests/hostile/hostile_soak.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 namespace {
 
 constexpr std::uint64_t packets = 20'000;
@@ -95,4 +95,4 @@ TEST_F(HostileHostTest, GetsNowhereWithBoth) {
 }
 
 }  // namespace
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile

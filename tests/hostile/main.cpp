@@ -9,7 +9,7 @@
 
 #include "wireproof/app/common/interrupt.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::hostile {
 namespace {
 
 constexpr auto usage =
@@ -31,7 +31,7 @@ bool read(std::string_view word, std::optional<proto::ib::Transport>& transport)
 }
 
 int run(const HostileSoakConfig& config) {
-    catch_interrupts();
+    app::catch_interrupts();
     const HostileSoakResult result = run_hostile_soak(config);
     std::fputs(text_of(result, config.seed).c_str(), stdout);
     if (result.violation.empty()) return 0;
@@ -40,10 +40,10 @@ int run(const HostileSoakConfig& config) {
 }
 
 }  // namespace
-}  // namespace wireproof::cli
+}  // namespace wireproof::hostile
 
 int main(int argc, char** argv) {
-    using namespace wireproof::cli;
+    using namespace wireproof::hostile;
     HostileSoakConfig config;
     if (argc < 3 || argc > 4 || !read(argv[1], config.transport) ||
         !read(argv[2], config.packets) || config.packets == 0 ||

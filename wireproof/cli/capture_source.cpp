@@ -41,7 +41,7 @@ CaptureSource::CaptureSource(const std::string& path) : name_(path) {
         if (::isatty(file_) != 0) fail("it is a terminal");
     } else {
         do {
-            check_interrupt();
+            app::check_interrupt();
             file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
         } while (file_ < 0 && errno == EINTR);
         if (file_ < 0) fail(std::strerror(errno));
@@ -97,7 +97,7 @@ std::size_t CaptureSource::read_raw(Bytes to) {
         return size;
     }
     while (true) {
-        check_interrupt();
+        app::check_interrupt();
         const ssize_t got = ::read(file_, to.data(), to.size());
         if (got >= 0) return static_cast<std::size_t>(got);
         if (errno != EINTR) fail(std::strerror(errno));
@@ -141,7 +141,7 @@ std::size_t CaptureSource::read_gzip(Bytes to) {
 }
 
 void CaptureSource::fail(const std::string& why) const {
-    throw Failure(fmt::format("cannot read {}: {}", name_, why));
+    throw app::Failure(fmt::format("cannot read {}: {}", name_, why));
 }
 
 }  // namespace wireproof::cli

@@ -34,17 +34,17 @@ wrong.)";
 constexpr auto every_protocol = "all";
 constexpr std::string_view unreliable_protocol = "uc";
 
-std::vector<std::string> wanted(const CarryOptions& options) {
+std::vector<std::string> wanted(const app::CarryOptions& options) {
     if (options.protocol != every_protocol) return {options.protocol};
     std::vector<std::string> reliable;
-    for (const std::string_view name : carry_protocols()) {
+    for (const std::string_view name : app::carry_protocols()) {
         if (name != unreliable_protocol) reliable.emplace_back(name);
     }
     return reliable;
 }
 
 std::vector<std::string> choices() {
-    const auto names = carry_protocols();
+    const auto names = app::carry_protocols();
     std::vector<std::string> all(names.begin(), names.end());
     all.emplace_back(every_protocol);
     return all;
@@ -52,43 +52,43 @@ std::vector<std::string> choices() {
 
 std::string protocols_text() {
     std::string text;
-    for (const std::string_view name : carry_protocols()) text += std::string(name) + ", ";
+    for (const std::string_view name : app::carry_protocols()) text += std::string(name) + ", ";
     return text + "or in turn all but uc";
 }
 
 /// Refuses the command line if the frames of a protocol do not fit in --mtu.
-void check_datagrams(const CarryOptions& options) {
+void check_datagrams(const app::CarryOptions& options) {
     for (const std::string& protocol : wanted(options)) {
-        CarryOptions one = options;
+        app::CarryOptions one = options;
         one.protocol = protocol;
         try {
-            (void)datagram_max(one);
-        } catch (const Failure& failure) {
+            (void)app::datagram_max(one);
+        } catch (const app::Failure& failure) {
             refuse_usage(failure.what());
         }
     }
 }
 
-int carry(const CarryOptions& options) {
-    catch_interrupts();
+int carry(const app::CarryOptions& options) {
+    app::catch_interrupts();
     Report report{.schema = "wireproof.carry/1", .file = options.file};
     try {
-        const InputFile file(options.file);
-        check_output(options.out);  // before any frame moves
+        const app::InputFile file(options.file);
+        app::check_output(options.out);  // before any frame moves
         report.file_bytes = file.size();
         for (const std::string& protocol : wanted(options)) {
-            CarryOptions one = options;
+            app::CarryOptions one = options;
             one.protocol = protocol;
-            report.runs.push_back(options.wire == "sim" ? carry_on_sim(one, file)
-                                                        : carry_live(one, file));
+            report.runs.push_back(options.wire == "sim" ? app::carry_on_sim(one, file)
+                                                        : app::carry_live(one, file));
         }
-    } catch (const Interrupted&) {
+    } catch (const app::Interrupted&) {
         throw;
-    } catch (const Failure& failure) {
+    } catch (const app::Failure& failure) {
         report.error = failure.what();
         return conclude(options, report);
     }
-    for (const CarryResult& result : report.runs) {
+    for (const app::CarryResult& result : report.runs) {
         // If an unreliable protocol loses messages, that is a result and not a failure.
         const bool lossy = result.verified && result.failure.empty() && result.messages;
         if (result.complete || lossy || !report.error.empty()) continue;
@@ -102,7 +102,7 @@ int carry(const CarryOptions& options) {
 }  // namespace
 
 void add_carry(CLI::App& app, Run& run) {
-    const auto options = std::make_shared<CarryOptions>();
+    const auto options = std::make_shared<app::CarryOptions>();
     CLI::App* subcommand =
         app.add_subcommand("carry", "carry a file over a bad wire and verify it");
     subcommand->add_option("FILE", options->file, "the file")->required()->type_name("");
@@ -141,7 +141,7 @@ void add_carry(CLI::App& app, Run& run) {
     subcommand->footer(carry_examples);
     subcommand->callback([options, rules, subcommand, &run] {
         rules->check(*subcommand);
-        if (is_standard_output(options->out) && options->protocol == every_protocol) {
+        if (app::is_standard_output(options->out) && options->protocol == every_protocol) {
             refuse_usage("--out " + options->out + ": name one --protocol, for each writes a file");
         }
         check_datagrams(*options);

@@ -16,7 +16,7 @@ void add_probability(CLI::App& subcommand, const char* name, double& value, cons
 
 }  // namespace
 
-void add_fault_options(CLI::App& subcommand, CarryOptions& options) {
+void add_fault_options(CLI::App& subcommand, app::CarryOptions& options) {
     FaultRates& faults = options.faults;
     add_probability(subcommand, "--loss", faults.loss,
                     "lose a frame, with a probability of 0 to 1");
@@ -33,7 +33,7 @@ void add_fault_options(CLI::App& subcommand, CarryOptions& options) {
         0, std::numeric_limits<std::uint64_t>::max());
 }
 
-CLI::Option* add_path_options(CLI::App& subcommand, CarryOptions& options) {
+CLI::Option* add_path_options(CLI::App& subcommand, app::CarryOptions& options) {
     CLI::Option* const mtu =
         subcommand
             .add_option("--mtu", options.mtu, "IP packet, 128 to 65535 bytes, same at both ends")

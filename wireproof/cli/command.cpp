@@ -60,7 +60,7 @@ Command::Command()
     : app("Reliable messaging over wires that lose, damage, repeat and reorder.", "wireproof") {
     app.formatter(std::make_shared<HelpText>());
     app.set_help_flag("-h,--help", "print this help");
-    app.set_version_flag("--version", version(), "print the version");
+    app.set_version_flag("--version", app::version(), "print the version");
     app.require_subcommand(1);
     app.footer(
         "For one subcommand, with examples: wireproof help SUBCOMMAND, or man\n"

@@ -40,7 +40,7 @@ std::optional<std::string> text_of(const toml::node& node) {
 
 std::string place_in(const std::string& path, const toml::node& node) {
     const toml::source_position at = node.source().begin;
-    return fmt::format("{}:{}:{}", one_line(path), at.line, at.column);
+    return fmt::format("{}:{}:{}", app::one_line(path), at.line, at.column);
 }
 
 template <class Map>
@@ -123,8 +123,8 @@ std::string usual_config_file() {
 
 std::string config_file_text(const std::string& path) {
     constexpr std::uint64_t longest = 1 << 20;
-    const InputFile input(path);
-    if (input.size() > longest) throw Failure(fmt::format("{} is longer than 1 MiB", path));
+    const app::InputFile input(path);
+    if (input.size() > longest) throw app::Failure(fmt::format("{} is longer than 1 MiB", path));
     std::string text(input.size(), '\0');
     input.read(0, std::as_writable_bytes(std::span(text)));
     return text;

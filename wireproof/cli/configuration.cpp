@@ -193,7 +193,7 @@ void Configuration::read_file(const CLI::App& subcommand, const std::string& pat
     std::string text;
     try {
         text = config_file_text(path);
-    } catch (const Failure& failure) {
+    } catch (const app::Failure& failure) {
         refuse_usage(fmt::format("{}: {}", config_option, failure.what()));
     }
     std::map<std::string, ConfigKeys> subcommands;

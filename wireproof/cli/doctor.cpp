@@ -58,7 +58,7 @@ std::string line_of(const Check& check) {
     if (!check.remedy.empty()) text += "; " + check.remedy;
     const std::string head = fmt::format(
         "{:<8} {:<9} ", health_names[static_cast<std::size_t>(check.health)], check.about);
-    return head + wrapped_behind(one_line(text), head.size()) + "\n";
+    return head + wrapped_behind(app::one_line(text), head.size()) + "\n";
 }
 
 struct DoctorSubcommand {
@@ -74,7 +74,7 @@ struct DoctorSubcommand {
             return one.health == Health::failure;
         });
         print_result(json ? json_of(checks, sees) : text_of(checks, sees));
-        return sees ? 0 : exit_failed;
+        return sees ? 0 : app::exit_failed;
     }
 
 private:

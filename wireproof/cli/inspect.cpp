@@ -79,13 +79,13 @@ struct InspectSubcommand {
     bool json = false;
 
     int run() {
-        catch_interrupts();
+        app::catch_interrupts();
         std::string error;
         try {
             walk();
-        } catch (const Interrupted&) {
+        } catch (const app::Interrupted&) {
             throw;
-        } catch (const Failure& failure) {
+        } catch (const app::Failure& failure) {
             error = failure.what();
         }
         const auto print = error.empty() ? print_result : print_result_of_failure;
@@ -93,7 +93,7 @@ struct InspectSubcommand {
         if (!json && opened_) fmt::print("{}", summary());
         if (error.empty()) return 0;
         std::fflush(stdout);
-        throw Failure(error);
+        throw app::Failure(error);
     }
 
 private:
@@ -104,14 +104,14 @@ private:
         if (table()) fmt::print("{}", heading());
         try {
             while (true) {
-                check_interrupt();
+                app::check_interrupt();
                 const auto seen = capture.next();
                 if (!seen)
-                    throw Failure(fmt::format("{}: {}", source.name(), seen.error().message));
+                    throw app::Failure(fmt::format("{}: {}", source.name(), seen.error().message));
                 if (!*seen) break;
                 look_at(**seen);
             }
-        } catch (const Failure&) {
+        } catch (const app::Failure&) {
             counts_ = capture.counts();
             throw;
         }
@@ -127,7 +127,7 @@ private:
             fmt::print("{}", bad_row(seen));
         }
         if (seen.comment.empty()) return;
-        const std::string comment = printable(std::as_bytes(std::span(seen.comment)));
+        const std::string comment = app::printable(std::as_bytes(std::span(seen.comment)));
         if (json) {
             comments_.emplace_back(seen.number, comment);
         } else {

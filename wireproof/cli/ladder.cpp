@@ -34,9 +34,9 @@ written; 2: the command line is wrong.)";
 
 std::string read_text(const std::string& path) {
     constexpr std::uint64_t longest = 1 << 20;
-    const InputFile file(path);
+    const app::InputFile file(path);
     if (file.size() > longest) {
-        throw Failure(fmt::format("cannot read {}: it is longer than any scenario", path));
+        throw app::Failure(fmt::format("cannot read {}: it is longer than any scenario", path));
     }
     std::string text(file.size(), '\0');
     file.read(0, std::as_writable_bytes(std::span(text)));
@@ -45,7 +45,7 @@ std::string read_text(const std::string& path) {
 
 lab::Scenario scenario_of(std::string_view text, const std::string& file) {
     auto scenario = lab::read_scenario(text, file);
-    if (!scenario) throw Failure(scenario.error().message);
+    if (!scenario) throw app::Failure(scenario.error().message);
     return *std::move(scenario);
 }
 
@@ -56,10 +56,10 @@ lab::Scenario find_scenario(const std::string& name) {
     const bool names_file = name.find_first_of("./") != std::string::npos;
     try {
         return scenario_of(read_text(name), name);
-    } catch (const Failure& failure) {
+    } catch (const app::Failure& failure) {
         const std::string_view what = failure.what();
         if (names_file || !what.starts_with("cannot read ")) throw;
-        throw Failure(fmt::format(
+        throw app::Failure(fmt::format(
             "no scenario is called {} (wireproof ladder --list names them); {}", name, what));
     }
 }
@@ -136,17 +136,17 @@ struct LadderSubcommand {
 
     void draw() const {
         const auto ladder = lab::run_scenario(find_scenario(name));
-        if (!ladder) throw Failure(ladder.error().message);
+        if (!ladder) throw app::Failure(ladder.error().message);
         // Write either both files or none.
-        OutputFile picture(svg);
-        OutputFile capture(pcapng);
+        app::OutputFile picture(svg);
+        app::OutputFile capture(pcapng);
         const std::string drawn = svg.empty() ? std::string() : lab::svg_of(*ladder);
         picture.write(0, std::as_bytes(std::span(drawn)));
         if (!pcapng.empty()) capture.write(0, lab::pcapng_of(*ladder));
         picture.finish();
         capture.finish();
         print_result(json ? json_of(*ladder) : lab::text_of(*ladder));
-        if (!ladder->wrong.empty()) throw Failure(failure_of(*ladder));
+        if (!ladder->wrong.empty()) throw app::Failure(failure_of(*ladder));
     }
 
     void print_list() const {

@@ -70,8 +70,8 @@ struct LaunchSubcommand {
 
     int run() {
         plan.before_exec = restore_write_signals;
-        plan.report = [](const std::string& line) { tell("wireproof: " + line); };
-        return opened(launch::run_job(plan));
+        plan.report = [](const std::string& line) { app::tell("wireproof: " + line); };
+        return app::opened(launch::run_job(plan));
     }
 };
 

@@ -14,7 +14,7 @@ namespace wireproof::cli {
 namespace {
 
 bool same_place(const std::string& left, const std::string& right) {
-    return left == right || (is_standard_output(left) && is_standard_output(right));
+    return left == right || (app::is_standard_output(left) && app::is_standard_output(right));
 }
 
 bool was_given(const CLI::Option* option) {
@@ -60,7 +60,7 @@ void OptionRules::check_outputs(const CLI::App& subcommand) const {
             refuse_usage(fmt::format("{} and {} name the same file", outputs_[j].option->get_name(),
                                      option->get_name()));
         }
-        if (!is_standard_output(*path)) continue;
+        if (!app::is_standard_output(*path)) continue;
         if (was_given(subcommand.get_option_no_throw("--json"))) {
             refuse_usage(fmt::format("--json and {} {} both write to standard output",
                                      option->get_name(), *path));

@@ -76,19 +76,20 @@ const CLI::Validator is_perf_address(
     },
     "");
 
-const std::map<std::string, PerfWire> wires = {
-    {"memory", PerfWire::memory}, {"shm", PerfWire::shm}, {"udp", PerfWire::udp}};
-const std::map<std::string, PerfProtocol> protocols = {
-    {"sp-am", PerfProtocol::sp_am}, {"rc", PerfProtocol::rc}, {"uc", PerfProtocol::uc}};
-const std::map<std::string, PerfIbOp> ib_ops = {{"send", PerfIbOp::send},
-                                                {"write", PerfIbOp::write},
-                                                {"read", PerfIbOp::read},
-                                                {"fetch-add", PerfIbOp::fetch_add}};
-const std::map<std::string, PerfOp> ops = {{"request-reply", PerfOp::request_reply},
-                                           {"stream", PerfOp::stream},
-                                           {"store", PerfOp::store},
-                                           {"store-async", PerfOp::store_async},
-                                           {"get", PerfOp::get}};
+const std::map<std::string, app::PerfWire> wires = {
+    {"memory", app::PerfWire::memory}, {"shm", app::PerfWire::shm}, {"udp", app::PerfWire::udp}};
+const std::map<std::string, app::PerfProtocol> protocols = {{"sp-am", app::PerfProtocol::sp_am},
+                                                            {"rc", app::PerfProtocol::rc},
+                                                            {"uc", app::PerfProtocol::uc}};
+const std::map<std::string, app::PerfIbOp> ib_ops = {{"send", app::PerfIbOp::send},
+                                                     {"write", app::PerfIbOp::write},
+                                                     {"read", app::PerfIbOp::read},
+                                                     {"fetch-add", app::PerfIbOp::fetch_add}};
+const std::map<std::string, app::PerfOp> ops = {{"request-reply", app::PerfOp::request_reply},
+                                                {"stream", app::PerfOp::stream},
+                                                {"store", app::PerfOp::store},
+                                                {"store-async", app::PerfOp::store_async},
+                                                {"get", app::PerfOp::get}};
 
 template <class T>
 std::vector<std::string> words_of(const std::map<std::string, T>& choices) {
@@ -125,7 +126,7 @@ CLI::Option* add_choice(CLI::App& subcommand, const char* name,
 }
 
 struct PerfSubcommand {
-    PerfPlan plan;
+    app::PerfPlan plan;
     std::string op;
     std::string sizes = "8,64";
     std::string memory = "shared";
@@ -135,7 +136,7 @@ struct PerfSubcommand {
     const CLI::Option* mtu_given = nullptr;
     OptionRules rules;
 
-    bool on_udp() const { return plan.wire == PerfWire::udp; }
+    bool on_udp() const { return plan.wire == app::PerfWire::udp; }
     bool listens() const { return !plan.listen.empty(); }
 
     void choose_congestion() {
@@ -158,7 +159,7 @@ struct PerfSubcommand {
         plan.private_memory = memory == "private";
         choose_congestion();
         const bool between_hosts = listens() || !plan.to.empty();
-        if (between_hosts && wire->count() == 0) plan.wire = PerfWire::udp;
+        if (between_hosts && wire->count() == 0) plan.wire = app::PerfWire::udp;
         rules.check(subcommand);
         if (plan.is_ib()) return check_ib();
         plan.sizes = sizes_of(sizes);
@@ -171,50 +172,51 @@ struct PerfSubcommand {
             return;
         }
         if (op.empty()) {
-            plan.ib_ops = {PerfIbOp::send, PerfIbOp::write};
-            if (plan.protocol == PerfProtocol::uc) return;
-            plan.ib_ops.push_back(PerfIbOp::read);
-            plan.ib_ops.push_back(PerfIbOp::fetch_add);
+            plan.ib_ops = {app::PerfIbOp::send, app::PerfIbOp::write};
+            if (plan.protocol == app::PerfProtocol::uc) return;
+            plan.ib_ops.push_back(app::PerfIbOp::read);
+            plan.ib_ops.push_back(app::PerfIbOp::fetch_add);
             return;
         }
         plan.ib_ops = {chosen("--op", ib_ops, op)};
-        if (plan.protocol == PerfProtocol::uc && !is_half_round_trip(plan.ib_ops.front())) {
+        if (plan.protocol == app::PerfProtocol::uc &&
+            !app::is_half_round_trip(plan.ib_ops.front())) {
             refuse_usage("--op: " + op + " needs --protocol rc; uc has send and write");
         }
     }
 
     /// Refuses what queue pairs cannot do, and sets their usual values.
     void check_ib() {
-        if (plan.wire == PerfWire::memory) {
+        if (plan.wire == app::PerfWire::memory) {
             refuse_usage("--wire memory: " + plan.protocol_name() +
                          " is measured over shm and udp");
         }
-        if (plan.in_flight > PerfIbEnd::in_flight_max) {
+        if (plan.in_flight > app::PerfIbEnd::in_flight_max) {
             refuse_usage(fmt::format("--in-flight: {} has at most {}, not {}", plan.protocol_name(),
-                                     PerfIbEnd::in_flight_max, plan.in_flight));
+                                     app::PerfIbEnd::in_flight_max, plan.in_flight));
         }
-        if (mtu_given->count() == 0) plan.mtu = perf_ib_mtu_usual();
-        if (perf_path_mtu(plan) == 0) {
+        if (mtu_given->count() == 0) plan.mtu = app::perf_ib_mtu_usual();
+        if (app::perf_path_mtu(plan) == 0) {
             refuse_usage(fmt::format("--mtu: packets of InfiniBand take {} bytes at least",
-                                     perf_ib_mtu_least()));
+                                     app::perf_ib_mtu_least()));
         }
         plan.sizes = sizes_of(size_given->count() == 0 ? "8,65536" : sizes);
-        const bool adds_only = plan.ib_ops == std::vector{PerfIbOp::fetch_add};
+        const bool adds_only = plan.ib_ops == std::vector{app::PerfIbOp::fetch_add};
         if (!adds_only) return;
         for (const std::size_t one : plan.sizes) {
-            if (one == fetch_add_size || size_given->count() == 0) continue;
-            refuse_usage(
-                fmt::format("--size: a fetch-and-add has {} bytes, not {}", fetch_add_size, one));
+            if (one == app::fetch_add_size || size_given->count() == 0) continue;
+            refuse_usage(fmt::format("--size: a fetch-and-add has {} bytes, not {}",
+                                     app::fetch_add_size, one));
         }
-        plan.sizes = {fetch_add_size};
+        plan.sizes = {app::fetch_add_size};
     }
 
     /// Refuses values that the engine cannot have.
     void check_config() const {
         std::size_t most = 0;
         try {
-            most = perf_config(plan, 0).message_max;
-        } catch (const Failure& failure) {
+            most = app::perf_config(plan, 0).message_max;
+        } catch (const app::Failure& failure) {
             refuse_usage(failure.what());
         }
         if (!plan.sends_messages() || listens()) return;
@@ -226,33 +228,34 @@ struct PerfSubcommand {
     }
 
     int run() const {
-        catch_interrupts();
-        if (!plan.listen.empty()) perf_listen(plan);
-        OutputFile page(plan.html);
+        app::catch_interrupts();
+        if (!plan.listen.empty()) app::perf_listen(plan);
+        app::OutputFile page(plan.html);
         if (plan.is_ib()) {
-            const PerfIbReport report = measure_ib(plan);
-            if (!plan.html.empty()) finish(page, perf_ib_html(plan, report));
-            print_result(plan.json ? perf_ib_json(plan, report) : perf_ib_table(plan, report));
+            const app::PerfIbReport report = app::measure_ib(plan);
+            if (!plan.html.empty()) finish(page, app::perf_ib_html(plan, report));
+            print_result(plan.json ? app::perf_ib_json(plan, report)
+                                   : app::perf_ib_table(plan, report));
             return 0;
         }
-        const PerfReport report = measure();
-        if (!plan.html.empty()) finish(page, perf_html(plan, report));
-        print_result(plan.json ? perf_json(plan, report) : perf_table(plan, report));
+        const app::PerfReport report = measure();
+        if (!plan.html.empty()) finish(page, app::perf_html(plan, report));
+        print_result(plan.json ? app::perf_json(plan, report) : app::perf_table(plan, report));
         return 0;
     }
 
-    static void finish(OutputFile& page, const std::string& html) {
+    static void finish(app::OutputFile& page, const std::string& html) {
         page.write(0, std::as_bytes(std::span(html)));
         page.finish();
     }
 
-    PerfReport measure() const {
-        PerfReport report;
-        report.limit_name = limit_name(limit_of(plan));
-        PerfEnds ends(plan);
-        PerfClient client(plan, ends);
+    app::PerfReport measure() const {
+        app::PerfReport report;
+        report.limit_name = app::limit_name(app::limit_of(plan));
+        app::PerfEnds ends(plan);
+        app::PerfClient client(plan, ends);
         const std::uint64_t rounds = plan.sizes.size() * static_cast<std::uint64_t>(plan.rounds);
-        Progress bar("measuring", rounds);
+        app::Progress bar("measuring", rounds);
         std::uint64_t done = 0;
         for (const std::size_t size : plan.sizes) {
             report.runs.push_back(client.run(size, [&] { bar.show(++done); }));
@@ -264,7 +267,7 @@ struct PerfSubcommand {
 
 /// Options that say what to measure, for how long, and where the result goes.
 void add_measurement(CLI::App& subcommand, PerfSubcommand& perf) {
-    PerfPlan& plan = perf.plan;
+    app::PerfPlan& plan = perf.plan;
     CLI::Option* const size =
         subcommand
             .add_option("--size", perf.sizes,
@@ -302,7 +305,8 @@ void add_measurement(CLI::App& subcommand, PerfSubcommand& perf) {
         subcommand.add_flag("--json", plan.json, "print one JSON object (schema wireproof.perf/1)");
     perf.rules.writes(html, plan.html);
     perf.rules.applies(
-        per_poll, [&plan] { return !plan.is_ib() && plan.op == PerfOp::stream; }, "--op stream");
+        per_poll, [&plan] { return !plan.is_ib() && plan.op == app::PerfOp::stream; },
+        "--op stream");
     perf.rules.apply(
         {size, per_poll, rounds, seconds, html, json}, [&perf] { return !perf.listens(); },
         "a measurement, and --listen makes none");
@@ -310,7 +314,7 @@ void add_measurement(CLI::App& subcommand, PerfSubcommand& perf) {
 
 /// Options of the path between both ends.
 void add_path(CLI::App& subcommand, PerfSubcommand& perf) {
-    PerfPlan& plan = perf.plan;
+    app::PerfPlan& plan = perf.plan;
     accept_range(
         *subcommand.add_option("--loss", plan.loss, "lose a frame, with a probability of 0 to 1")
              ->type_name("P"),
@@ -354,13 +358,13 @@ void add_path(CLI::App& subcommand, PerfSubcommand& perf) {
     perf.rules.apply(
         {memory, trust, to, listen}, [&plan] { return !plan.is_ib(); }, "--protocol sp-am");
     perf.rules.applies(
-        congestion, [&plan] { return plan.protocol != PerfProtocol::uc; },
+        congestion, [&plan] { return plan.protocol != app::PerfProtocol::uc; },
         "--protocol sp-am or rc");
     perf.rules.apply(
         {mtu, congestion, trust, to, listen}, [&perf] { return perf.on_udp(); }, "--wire udp");
     const auto transfers = [&perf] { return !perf.plan.sends_messages(); };
     perf.rules.applies(
-        memory, [&perf, transfers] { return perf.plan.wire == PerfWire::shm && transfers(); },
+        memory, [&perf, transfers] { return perf.plan.wire == app::PerfWire::shm && transfers(); },
         "--wire shm and --op store, store-async or get");
     perf.rules.applies(
         trust, [&perf, transfers] { return perf.listens() || transfers(); },
@@ -371,7 +375,7 @@ void add_path(CLI::App& subcommand, PerfSubcommand& perf) {
 
 void add_perf(CLI::App& app, Run& run) {
     const auto perf = std::make_shared<PerfSubcommand>();
-    PerfPlan& plan = perf->plan;
+    app::PerfPlan& plan = perf->plan;
     plan.seed = chosen_seed(0);
     CLI::App* subcommand = app.add_subcommand("perf", "measure latency and rates");
     add_choice(*subcommand, "--protocol", protocols, plan.protocol, "what is measured")

@@ -23,23 +23,23 @@ double ratio(double part, double whole) {
     return whole > 0 ? part / whole : 0;
 }
 
-double goodput(const CarryResult& run) {
+double goodput(const app::CarryResult& run) {
     return ratio(static_cast<double>(run.bytes), run.seconds);
 }
 
 /// The efficiency: the file's bytes divided by the bytes of all frames that its sender put on the
 /// wire. The result is empty if the bytes did not travel in frames, but from memory to memory.
-std::optional<double> etr(const CarryResult& run) {
+std::optional<double> etr(const app::CarryResult& run) {
     if (run.sender.bytes < run.bytes) return std::nullopt;
     return ratio(static_cast<double>(run.bytes), static_cast<double>(run.sender.bytes));
 }
 
-std::string etr_text(const CarryResult& run) {
+std::string etr_text(const app::CarryResult& run) {
     const auto value = etr(run);
     return value ? fmt::format("{:.3f}", *value) : "-";
 }
 
-std::string_view result_text(const CarryResult& run) {
+std::string_view result_text(const app::CarryResult& run) {
     if (run.complete) return "verified";
     return run.verified && run.failure.empty() ? "in part" : "FAILED";
 }
@@ -60,9 +60,9 @@ std::string described(const FaultRates& faults) {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const CarryResult& run) {
-    const SideCounts& s = run.sender;
-    const SideCounts& r = run.receiver;
+Json json_of(const app::CarryResult& run) {
+    const app::SideCounts& s = run.sender;
+    const app::SideCounts& r = run.receiver;
     Json json = {{"protocol", run.protocol},
                  {"wire", run.wire},
                  {"verified", run.verified},
@@ -94,9 +94,9 @@ Json json_of(const CarryResult& run) {
 }
 
 // The frames of one run, and what happened to them.
-std::string table_of_one(const CarryResult& run) {
-    const SideCounts& s = run.sender;
-    const SideCounts& r = run.receiver;
+std::string table_of_one(const app::CarryResult& run) {
+    const app::SideCounts& s = run.sender;
+    const app::SideCounts& r = run.receiver;
     std::string text =
         fmt::format("{:<10}{:<5}{:<9}{:>9}{:>9}{:>11}{:>10}{:>7}{:>10}\n", "protocol", "wire",
                     "result", "seconds", "MB/s", "frames", "resent", "etr", "timeouts");
@@ -122,13 +122,13 @@ std::string table_of_one(const CarryResult& run) {
 }
 
 // One line for each protocol, so that a reader can compare them. --json has all counts.
-std::string table_of_several(const std::vector<CarryResult>& runs) {
+std::string table_of_several(const std::vector<app::CarryResult>& runs) {
     std::string text =
         fmt::format("{:<10}{:<9}{:>9}{:>9}{:>11}{:>8}{:>9}{:>6}{:>9}\n", "protocol", "result",
                     "seconds", "MB/s", "frames", "faults", "resent", "etr", "timeouts");
-    for (const CarryResult& run : runs) {
-        const SideCounts& s = run.sender;
-        const SideCounts& r = run.receiver;
+    for (const app::CarryResult& run : runs) {
+        const app::SideCounts& s = run.sender;
+        const app::SideCounts& r = run.receiver;
         const std::uint64_t faults =
             s.lost + r.lost + s.damaged + r.damaged + s.duplicated + r.duplicated;
         text += fmt::format("{:<10}{:<9}{:>9.3f}{:>9.1f}{:>11}{:>8}{:>9}{:>6}{:>9}\n", run.protocol,
@@ -141,17 +141,18 @@ std::string table_of_several(const std::vector<CarryResult>& runs) {
 
 }  // namespace
 
-std::string report_table(const CarryOptions& options, const Report& report) {
+std::string report_table(const app::CarryOptions& options, const Report& report) {
     constexpr std::size_t columns = 80;
     const std::string figures = fmt::format(": {} bytes, mtu {}, seed {}\n",
                                             grouped(report.file_bytes), options.mtu, options.seed);
-    std::string text = shortened(one_line(report.file), columns + 1 - figures.size()) + figures;
+    std::string text =
+        app::shortened(app::one_line(report.file), columns + 1 - figures.size()) + figures;
     text += fmt::format("{}: {}\n\n", options.wire, described(options.faults));
     return text + (report.runs.size() == 1 ? table_of_one(report.runs.front())
                                            : table_of_several(report.runs));
 }
 
-std::string report_json(const CarryOptions& options, const Report& report) {
+std::string report_json(const app::CarryOptions& options, const Report& report) {
     const FaultRates& faults = options.faults;
     Json json;
     json["schema"] = report.schema;
@@ -164,13 +165,13 @@ std::string report_json(const CarryOptions& options, const Report& report) {
                       {"duplicate", faults.duplicate},
                       {"reorder", faults.reorder}};
     json["runs"] = Json::array();
-    for (const CarryResult& run : report.runs) json["runs"].push_back(json_of(run));
+    for (const app::CarryResult& run : report.runs) json["runs"].push_back(json_of(run));
     if (!report.error.empty()) json["error"] = report.error;
     // A file name may contain bytes that are not valid text.
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-int conclude(const CarryOptions& options, const Report& report) {
+int conclude(const app::CarryOptions& options, const Report& report) {
     const auto print = report.error.empty() ? print_result : print_result_of_failure;
     if (options.json) {
         print(report_json(options, report));
@@ -178,8 +179,8 @@ int conclude(const CarryOptions& options, const Report& report) {
         print(report_table(options, report));
     }
     if (report.error.empty()) return 0;
-    tell("wireproof: " + report.error);
-    return exit_failed;
+    app::tell("wireproof: " + report.error);
+    return app::exit_failed;
 }
 
 }  // namespace wireproof::cli

@@ -19,7 +19,7 @@ std::FILE* place = stdout;
 
 void fail_to_write_result() {
     if (errno == EPIPE) throw ReaderGone();
-    throw Failure(fmt::format("cannot write the result: {}", std::strerror(errno)));
+    throw app::Failure(fmt::format("cannot write the result: {}", std::strerror(errno)));
 }
 
 void print_result(std::string_view text) {

@@ -102,11 +102,11 @@ void report_failure(const std::string& subcommand, bool json, const std::string&
     if (json && !result_printed() && !subcommand.empty()) {
         try {
             print_error_object(subcommand, why);
-        } catch (const Failure&) {
+        } catch (const app::Failure&) {
             // Nobody reads standard output. The line below gives the first error.
         }
     }
-    tell(fmt::format("wireproof: {}", why));
+    app::tell(fmt::format("wireproof: {}", why));
 }
 
 /// The subcommand that the words begin with, if there is one.
@@ -145,7 +145,7 @@ std::unique_ptr<Command> parsed(Configuration& configuration) {
             command->run = [text = command->app.help()] { return print(text); };
             return command;
         } catch (const CLI::CallForVersion&) {
-            command->run = [] { return print(version() + "\n"); };
+            command->run = [] { return print(app::version() + "\n"); };
             return command;
         } catch (const CLI::ParseError& error) {
             const std::string why = usage_problem(*command, error);
@@ -185,13 +185,13 @@ int run_command(int argc, char** argv) {
         report_failure(subcommand_of(words), wants_json(words), refused.why);
         return exit_usage;
     }
-    keep_command_line(argc > 0 ? argv[0] : "wireproof", words);
+    app::keep_command_line(argc > 0 ? argv[0] : "wireproof", words);
     const CLI::App* const chosen = command->subcommand();
     const std::string subcommand = chosen == nullptr ? std::string() : chosen->get_name();
     const bool json = wants_json(words);
     try {
         return with_output_written(command->run());
-    } catch (const Interrupted& interrupted) {
+    } catch (const app::Interrupted& interrupted) {
         report_failure(subcommand, json, interrupted.what());
         // Let the signal end this process, so that a shell that runs us in a loop ends, too.
         std::signal(interrupted.signal(), SIG_DFL);
@@ -199,12 +199,12 @@ int run_command(int argc, char** argv) {
     } catch (const std::exception& failure) {
         if (!is_reader_gone(failure)) {
             report_failure(subcommand, json, failure.what());
-            return exit_failed;
+            return app::exit_failed;
         }
         restore_write_signals();
         std::raise(SIGPIPE);  // ends this process, unless its parent ignored the signal
     }
-    return exit_failed;
+    return app::exit_failed;
 }
 
 }  // namespace wireproof::cli

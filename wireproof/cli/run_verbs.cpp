@@ -72,11 +72,12 @@ struct RunVerbs {
     int run() const {
         const std::string folder = find_drop_in();
         if (folder.empty()) {
-            tell(fmt::format("wireproof: no {} in {}", drop_in_library, drop_in_folders().front()));
+            app::tell(
+                fmt::format("wireproof: no {} in {}", drop_in_library, drop_in_folders().front()));
             return exit_no_library;
         }
         if (folder.find_first_of(": ") != folder.npos) {
-            tell(
+            app::tell(
                 fmt::format("wireproof: {}: no program finds a library in a folder whose name has "
                             "a colon or a space",
                             folder));
@@ -89,7 +90,7 @@ struct RunVerbs {
         arguments.push_back(nullptr);
         ::execvp(arguments[0], arguments.data());
         const int error = errno;
-        tell(fmt::format("wireproof: cannot run {}: {}", program[0], std::strerror(error)));
+        app::tell(fmt::format("wireproof: cannot run {}: {}", program[0], std::strerror(error)));
         return error == ENOENT ? exit_no_program : exit_not_run;
     }
 

@@ -121,7 +121,7 @@ struct SearchSubcommand {
     }
 
     int run() {
-        catch_interrupts();
+        app::catch_interrupts();
         task_pool::TaskPool pool = task_pool_of("search");
         const ReadSearch read = [this](const std::string& line) { return read_line(line); };
         if (!pool.is_rank_0()) {
@@ -131,7 +131,7 @@ struct SearchSubcommand {
         if (!tasks.empty()) return run_search_list(pool, tasks, json, read);
         pool.dismiss();
         timing.start();
-        OutputFile file(out);
+        app::OutputFile file(out);
         const Findings findings = is_am() ? find(am_search()) : find_in_link();
         const auto& result = findings.result;
         if (result.found()) {
@@ -140,9 +140,9 @@ struct SearchSubcommand {
             file.finish();
         }
         print_result(json ? json_of(findings) : text_of(findings));
-        check_interrupt();
-        if (result.verdict == SearchVerdict::too_many_states) throw Failure(too_many_states());
-        return result.found() ? exit_failed : 0;
+        app::check_interrupt();
+        if (result.verdict == SearchVerdict::too_many_states) throw app::Failure(too_many_states());
+        return result.found() ? app::exit_failed : 0;
     }
 
     /// Runs it as one of a list.
@@ -153,7 +153,7 @@ struct SearchSubcommand {
         const SearchVerdict verdict = findings.result.verdict;
         if (verdict == SearchVerdict::interrupted) return std::nullopt;
         const bool gave_up = verdict == SearchVerdict::too_many_states;
-        return ListedResult{findings.result.found() || gave_up ? exit_failed : 0,
+        return ListedResult{findings.result.found() || gave_up ? app::exit_failed : 0,
                             json ? json_of(findings) : text_of(findings),
                             gave_up ? too_many_states() : std::string()};
     }
@@ -220,12 +220,12 @@ private:
 
     template <class Search>
     Findings find(const std::unique_ptr<Search>& search) const {
-        std::optional<Progress> progress;
+        std::optional<app::Progress> progress;
         if (stop == nullptr) progress.emplace("states:", 0, "states");
         const auto go_on = [this, &progress](std::size_t met) {
             if (stop != nullptr) return !stop->stop_requested();
             progress->show_count(met);
-            return !is_interrupted();
+            return !app::is_interrupted();
         };
         Findings findings{search->run({.states = states, .go_on = go_on})};
         findings.seconds = timing.seconds();

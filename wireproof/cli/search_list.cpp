@@ -36,10 +36,10 @@ std::vector<ListedLine> read_list(const std::string& text, const std::string& fi
         try {
             list.push_back({where, read(words)});
         } catch (const std::exception& wrong) {
-            throw Failure(fmt::format("{}: {}", where, wrong.what()));
+            throw app::Failure(fmt::format("{}: {}", where, wrong.what()));
         }
     }
-    if (list.empty()) throw Failure(fmt::format("{} has no search", file));
+    if (list.empty()) throw app::Failure(fmt::format("{} has no search", file));
     return list;
 }
 
@@ -53,8 +53,8 @@ task_pool::Work work_on(const std::vector<ListedLine>& list) {
 
 std::string text_of_list(const std::string& file) {
     constexpr std::uint64_t longest = 1 << 20;
-    const InputFile input(file);
-    if (input.size() > longest) throw Failure(fmt::format("{} is longer than 1 MiB", file));
+    const app::InputFile input(file);
+    if (input.size() > longest) throw app::Failure(fmt::format("{} is longer than 1 MiB", file));
     std::string text(input.size(), '\0');
     input.read(0, std::as_writable_bytes(std::span(text)));
     return text;
@@ -68,7 +68,7 @@ int run_search_list(task_pool::TaskPool& pool, const std::string& file, bool jso
     const auto list = read_list(text, file, read);
     std::vector<ListedResult> results(list.size());
     {
-        Progress progress("searches", list.size());
+        app::Progress progress("searches", list.size());
         pool.run({.setup = text,
                   .tasks = list.size(),
                   .work = work_on(list),
@@ -101,7 +101,7 @@ int run_search_list(task_pool::TaskPool& pool, const std::string& file, bool jso
     }
     if (!unfinished.empty()) all["error"] = unfinished;
     print_result(json ? all.dump() + "\n" : shown);
-    if (!unfinished.empty()) throw Failure(unfinished);
+    if (!unfinished.empty()) throw app::Failure(unfinished);
     return code;
 }
 

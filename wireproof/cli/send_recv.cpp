@@ -64,16 +64,16 @@ const CLI::Validator is_destination(
 enum class End : std::uint16_t { sender = 0, receiver = 1 };
 
 struct TwoHosts {
-    CarryOptions options;
+    app::CarryOptions options;
     std::string address;  // the receiver's
     double wait = 0;      // seconds that recv waits for a sender; 0: for ever
 
-    UdpSession open(End end) const {
+    app::UdpSession open(End end) const {
         const auto self = static_cast<std::uint16_t>(end);
         const Address receiver = *Address::parse(address);
         // A receiver at [::] receives IPv4, too. Both ends must use packets of one size, so there
         // is always room for the longer header.
-        const am::Config config = carry_config(options, self, Address::Family::ipv6);
+        const am::Config config = app::carry_config(options, self, Address::Family::ipv6);
         const char* const any = receiver.family == Address::Family::ipv6 ? "[::]:0" : "0.0.0.0:0";
         am::UdpNode::Options udp;
         udp.local = end == End::receiver ? receiver : *Address::parse(any);
@@ -83,28 +83,28 @@ struct TwoHosts {
         udp.seed = options.seed + self;
         udp.succeeds_ended = end == End::receiver;  // of a sender that is started again
         auto opened = am::UdpNode::open(udp);
-        if (!opened) throw Failure(opened.error().message);
+        if (!opened) throw app::Failure(opened.error().message);
         // The receiver learns the sender's address from a packet, so that place stays open. This
         // end's own number has no place, so no stranger can take it.
         const Address other = end == End::sender ? receiver : Address{};
         const auto set = opened->socket().set_peer(PeerId{config.peer}, other);
-        if (!set) throw Failure(set.error().message);
-        return UdpSession(std::move(*opened), config);
+        if (!set) throw app::Failure(set.error().message);
+        return app::UdpSession(std::move(*opened), config);
     }
 };
 
 /// Refuses the command line if no packet fits in --mtu.
-void check_packets(const CarryOptions& options) {
+void check_packets(const app::CarryOptions& options) {
     try {
-        (void)carry_config(options, 0, Address::Family::ipv6);
-    } catch (const Failure& failure) {
+        (void)app::carry_config(options, 0, Address::Family::ipv6);
+    } catch (const app::Failure& failure) {
         refuse_usage(failure.what());
     }
 }
 
 template <class Half>
-CarryResult result_of(const Half& half) {
-    CarryResult result;
+app::CarryResult result_of(const Half& half) {
+    app::CarryResult result;
     result.verified = half.end()->verified;
     result.complete = result.verified;
     result.failure = half.end()->failure;
@@ -114,18 +114,18 @@ CarryResult result_of(const Half& half) {
 }
 
 /// Lets `transfer` fill the report. If the output is text, it is one line instead of a table.
-int reported(const CarryOptions& options, Report report, std::string_view done,
+int reported(const app::CarryOptions& options, Report report, std::string_view done,
              const std::function<void(Report&)>& transfer) {
-    catch_interrupts();
+    app::catch_interrupts();
     try {
         transfer(report);
-    } catch (const Interrupted&) {
+    } catch (const app::Interrupted&) {
         throw;
-    } catch (const Failure& failure) {
+    } catch (const app::Failure& failure) {
         report.error = failure.what();
         return conclude(options, report);
     }
-    const CarryResult result = report.runs.front();
+    const app::CarryResult result = report.runs.front();
     if (!result.verified) {
         report.error = fmt::format("{} was not {}: {} (seed {})", report.file, done, result.failure,
                                    options.seed);
@@ -133,19 +133,19 @@ int reported(const CarryOptions& options, Report report, std::string_view done,
     if (!options.json) report.runs.clear();
     if (!options.json && result.verified) {
         print_result(fmt::format("{}: {} bytes {} and verified in {:.3f} s (seed {})\n",
-                                 one_line(report.file), result.bytes, done, result.seconds,
+                                 app::one_line(report.file), result.bytes, done, result.seconds,
                                  options.seed));
     }
     return conclude(options, report);
 }
 
 void send(const TwoHosts& hosts, Report& report) {
-    const InputFile file(report.file);
+    const app::InputFile file(report.file);
     report.file_bytes = file.size();
-    UdpSession session = hosts.open(End::sender);
-    FileSender sender(session.node(), 1, file, ipv6_framing);
+    app::UdpSession session = hosts.open(End::sender);
+    app::FileSender sender(session.node(), 1, file, app::ipv6_framing);
     {
-        Progress progress("sending", file.size(), "B");
+        app::Progress progress("sending", file.size(), "B");
         session.run(
             [&](Instant now) {
                 sender.step(now);
@@ -154,7 +154,7 @@ void send(const TwoHosts& hosts, Report& report) {
             },
             [] { return std::string(); });
     }
-    CarryResult result = result_of(sender);
+    app::CarryResult result = result_of(sender);
     result.sender = session.counts(1);
     if (!result.verified && session.node().counters(1).sessions == 0) {
         const std::string& cause = sender.end()->cause;
@@ -166,18 +166,18 @@ void send(const TwoHosts& hosts, Report& report) {
 }
 
 void receive(const TwoHosts& hosts, Report& report) {
-    OutputFile out(report.file);
-    UdpSession session = hosts.open(End::receiver);
-    FileReceiver receiver(session.node(), 0, out, ipv6_framing);
-    tell(fmt::format("listening on {} (seed {})", session.local_address().to_string(),
-                     hosts.options.seed));
+    app::OutputFile out(report.file);
+    app::UdpSession session = hosts.open(End::receiver);
+    app::FileReceiver receiver(session.node(), 0, out, app::ipv6_framing);
+    app::tell(fmt::format("listening on {} (seed {})", session.local_address().to_string(),
+                          hosts.options.seed));
     {
-        Progress progress("receiving", 0, "B");
+        app::Progress progress("receiving", 0, "B");
         session.run(
             [&, restarts = std::size_t{0}](Instant now) mutable {
                 receiver.step(now);
                 if (std::exchange(restarts, receiver.restarts()) != receiver.restarts()) {
-                    tell("the sender was started again: receiving from the beginning");
+                    app::tell("the sender was started again: receiving from the beginning");
                 }
                 progress.set_total(receiver.bytes_expected());
                 progress.show(receiver.bytes_taken());
@@ -191,13 +191,13 @@ void receive(const TwoHosts& hosts, Report& report) {
                     return fmt::format("no sender came within {:g} s", hosts.wait);
                 }
                 if (!warned && session.node().counters(0).mismatched > 0) {
-                    tell("a sender called that has another --mtu or version");
+                    app::tell("a sender called that has another --mtu or version");
                     warned = true;
                 }
                 return std::string();
             });
     }
-    CarryResult result = result_of(receiver);
+    app::CarryResult result = result_of(receiver);
     result.receiver = session.counts(0);
     result.sender_known = false;
     report.file_bytes = receiver.bytes_expected();
@@ -208,7 +208,7 @@ void receive(const TwoHosts& hosts, Report& report) {
 
 void add_send(CLI::App& app, Run& run) {
     const auto hosts = std::make_shared<TwoHosts>();
-    CarryOptions& options = hosts->options;
+    app::CarryOptions& options = hosts->options;
     CLI::App* subcommand = app.add_subcommand("send", "send a file to a host that runs recv");
     subcommand->add_option("FILE", options.file, "the file")->required()->type_name("");
     subcommand->add_option("--to", hosts->address, "where recv listens")
@@ -231,7 +231,7 @@ void add_send(CLI::App& app, Run& run) {
 
 void add_recv(CLI::App& app, Run& run) {
     const auto hosts = std::make_shared<TwoHosts>();
-    CarryOptions& options = hosts->options;
+    app::CarryOptions& options = hosts->options;
     CLI::App* subcommand =
         app.add_subcommand("recv", "receive one file from a host that runs send");
     subcommand->add_option("--listen", hosts->address, "our own address; port 0: one that is free")

@@ -60,7 +60,7 @@ struct SoakSubcommand {
     OptionRules rules;
 
     int run() {
-        catch_interrupts();
+        app::catch_interrupts();
         timing.start();
         task_pool::TaskPool pool = task_pool_of("soak");
         if (!pool.is_rank_0()) return help(pool, help_with_soak);
@@ -150,8 +150,9 @@ struct SoakSubcommand {
         };
         {
             const bool timed = seconds > 0;
-            Progress progress("worlds", timed ? static_cast<std::uint64_t>(seconds * 10) : worlds,
-                              timed ? "" : "worlds");
+            app::Progress progress("worlds",
+                                   timed ? static_cast<std::uint64_t>(seconds * 10) : worlds,
+                                   timed ? "" : "worlds");
             const auto turn = [&](task_pool::TaskAssignment& assignment) {
                 if (timed && passed() >= seconds) assignment.end_at(assignment.unassigned());
                 if (pool.size() > 1) progress.set_note(fmt::format("{} ranks", assignment.ranks()));
@@ -166,7 +167,7 @@ struct SoakSubcommand {
         }
         report(summary, violation);
         if (violation.empty()) return 0;
-        throw Failure(violation);
+        throw app::Failure(violation);
     }
 
     template <class Worlds>

@@ -131,13 +131,14 @@ struct Sp2Verb {
         constexpr std::uint64_t steps = 1000;
         lab::Sp2Figures figures;
         {
-            Progress bar("measuring", steps);
+            app::Progress bar("measuring", steps);
             figures = lab::measure_sp2(lab::Sp2AmConfig::of_nodes(nodes), [&](double part) {
                 bar.show(static_cast<std::uint64_t>(part * steps));
             });
         }
         print_result(json ? json_object(figures) : table(figures));
-        if (const std::string wrong = failure_of(figures); !wrong.empty()) throw Failure(wrong);
+        if (const std::string wrong = failure_of(figures); !wrong.empty())
+            throw app::Failure(wrong);
         return 0;
     }
 };

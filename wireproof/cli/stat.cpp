@@ -60,14 +60,14 @@ struct StatSubcommand {
     int run() const {
         std::vector<StatOf> before = show(nullptr);
         if (every_s <= 0) return 0;
-        catch_interrupts();
+        app::catch_interrupts();
         using Clock = std::chrono::steady_clock;
         const auto period =
             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(every_s));
         for (auto next = Clock::now() + period;; next = std::max(next + period, Clock::now())) {
-            check_interrupt();  // also if a round takes longer than the period
+            app::check_interrupt();  // also if a round takes longer than the period
             while (Clock::now() < next) {
-                check_interrupt();
+                app::check_interrupt();
                 constexpr auto look = std::chrono::milliseconds(50);
                 std::this_thread::sleep_for(std::min<Clock::duration>(look, next - Clock::now()));
             }
@@ -95,7 +95,7 @@ struct StatSubcommand {
 
     void print_exposition(const std::string& text) const {
         if (out.empty()) return print_result(text);
-        OutputFile file(out);
+        app::OutputFile file(out);
         file.write(0, std::as_bytes(std::span(text)));
         file.finish();
     }
@@ -135,7 +135,7 @@ void add_stat(CLI::App& app, Run& run) {
     const CLI::Option* json = subcommand->add_flag(
         "--json", stat->json, "print one JSON object (schema wireproof.stat/2)");
     const auto to_a_file = [subcommand_of] {
-        return !subcommand_of->out.empty() && !is_standard_output(subcommand_of->out);
+        return !subcommand_of->out.empty() && !app::is_standard_output(subcommand_of->out);
     };
     stat->rules.applies(
         prometheus, [subcommand_of] { return subcommand_of->tree.empty(); }, "no --tree");

@@ -38,7 +38,7 @@ public:
 
     void add(const std::string& line) {
         end_pair();
-        text_ += shortened(line, columns) + "\n";
+        text_ += app::shortened(line, columns) + "\n";
     }
     /// The counters that are not 0: two in a line, or one with its rate.
     void add(const std::vector<host::PublishedCounter>& counters,
@@ -48,10 +48,10 @@ public:
             if (values[i] == 0 || name == "device.queue_pairs") continue;
             if (with_rates_) {
                 const bool grows = counters[i].kind == host::CounterKind::counter;
-                text_ += fmt::format("{:<33} {:>20} ", shortened(name, 33), values[i]);
+                text_ += fmt::format("{:<33} {:>20} ", app::shortened(name, 33), values[i]);
                 text_ += grows ? fmt::format("{:>19.1f} /s\n", earlier.rate(i, values[i])) : "\n";
             } else {
-                add_to_pair(fmt::format("{:<27} {:>11}", shortened(name, 27), values[i]));
+                add_to_pair(fmt::format("{:<27} {:>11}", app::shortened(name, 27), values[i]));
             }
         }
         end_pair();

@@ -18,7 +18,7 @@ std::string device_folder(pid_t process) {
 }
 
 [[noreturn]] void fail_to_write(const fs::path& path, const std::string& why) {
-    throw Failure(fmt::format("cannot write {}: {}", path.string(), why));
+    throw app::Failure(fmt::format("cannot write {}: {}", path.string(), why));
 }
 
 void make_folder(const fs::path& path) {

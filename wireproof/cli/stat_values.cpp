@@ -17,7 +17,7 @@ using StatJson = nlohmann::ordered_json;
 constexpr auto stat_schema = "wireproof.stat/2";
 
 std::string safe(const std::string& text) {
-    return printable(std::as_bytes(std::span(text)));
+    return app::printable(std::as_bytes(std::span(text)));
 }
 
 std::string why_nothing(const host::PublishedProcess& process) {
@@ -100,11 +100,11 @@ std::vector<StatOf> read_stats(const std::vector<int>& processes) {
     std::vector<StatOf> all;
     for (host::PublishedProcess& process : read) {
         for (const std::string& what : process.skipped) {
-            tell(fmt::format("wireproof: process {}, {}; skipped", process.process, what));
+            app::tell(fmt::format("wireproof: process {}, {}; skipped", process.process, what));
         }
         if (process.sections.empty() && !processes.empty()) {
-            throw Failure(fmt::format("process {} shows no counters: {}", process.process,
-                                      why_nothing(process)));
+            throw app::Failure(fmt::format("process {} shows no counters: {}", process.process,
+                                           why_nothing(process)));
         }
         for (host::PublishedSection& section : process.sections) {
             for (auto& [key, value] : section.details) key = safe(key), value = safe(value);
@@ -114,7 +114,7 @@ std::vector<StatOf> read_stats(const std::vector<int>& processes) {
             all.push_back({process.process, safe(process.program), std::move(section)});
         }
         if (process.unpublished > 0) {
-            tell(
+            app::tell(
                 fmt::format("wireproof: process {} has {} more Endpoints or devices, which found "
                             "no room for their counters",
                             process.process, process.unpublished));

@@ -13,7 +13,7 @@ class App;
 namespace wireproof::cli {
 
 /// The exit code if the command line is wrong. If it is right and the subcommand fails:
-/// exit_failed.
+/// app::exit_failed.
 inline constexpr int exit_usage = 2;
 
 /// Runs the chosen subcommand; returns the exit code.

@@ -133,47 +133,47 @@ struct SweepSubcommand {
             print_result(json ? preset_json() : preset_table());
             return 0;
         }
-        catch_interrupts();
+        app::catch_interrupts();
         if (advise) return run_advice();
         task_pool::TaskPool pool = task_pool_of("sweep");
-        if (!pool.is_rank_0()) return help(pool, help_with_sweep);
+        if (!pool.is_rank_0()) return help(pool, app::help_with_sweep);
         if (!of_file()) pool.dismiss();
         if (paper) return run_paper();
         line.take_files(settings);
-        SweepTask task{file, {}, {}, !no_jump};
+        app::SweepTask task{file, {}, {}, !no_jump};
         task.sweep = file.empty() ? single_point() : read_file(task.text);
         const lab::Sweep& sweep = task.sweep;
-        const SweepPart part = file.empty() ? SweepPart() : part_of_array();
-        const lab::Sweep mine = share_of(sweep, part);
-        if (ladder_point > 0) check_ladder_point(ladder_point, mine.points);
-        OutputFile table(csv);
-        OutputFile page(html);
-        OutputFile picture(svg);
+        const app::SweepPart part = file.empty() ? app::SweepPart() : app::part_of_array();
+        const lab::Sweep mine = app::share_of(sweep, part);
+        if (ladder_point > 0) app::check_ladder_point(ladder_point, mine.points);
+        app::OutputFile table(csv);
+        app::OutputFile page(html);
+        app::OutputFile picture(svg);
         std::vector<lab::SweepPoint> points;
-        std::optional<SweepWall> wall;
+        std::optional<app::SweepWall> wall;
         if (file.empty()) {
             points = {run_point(wall)};
         } else {
-            points = run_sweep(task, part, pool);
+            points = app::run_sweep(task, part, pool);
         }
         const std::string unfinished = unfinished_of(points, sweep.point_seconds);
         if (!unfinished.empty() && std::ranges::all_of(points, &lab::SweepPoint::stopped)) {
             print(points, sweep.plan, wall, unfinished);
-            throw Failure(unfinished);
+            throw app::Failure(unfinished);
         }
         // Write either all files or none.
-        const SweepReport report = report_of(mine, points);
-        const auto fill = [](OutputFile& output, const std::string& text) {
+        const app::SweepReport report = report_of(mine, points);
+        const auto fill = [](app::OutputFile& output, const std::string& text) {
             output.write(0, std::as_bytes(std::span(text)));
         };
-        if (!csv.empty()) fill(table, sweep_csv(points));
-        if (!html.empty()) fill(page, sweep_html(report));
-        if (!svg.empty()) fill(picture, sweep_svg(report));
+        if (!csv.empty()) fill(table, app::sweep_csv(points));
+        if (!html.empty()) fill(page, app::sweep_html(report));
+        if (!svg.empty()) fill(picture, app::sweep_svg(report));
         table.finish();
         page.finish();
         picture.finish();
         print(points, sweep.plan, wall, unfinished);
-        if (!unfinished.empty()) throw Failure(unfinished);
+        if (!unfinished.empty()) throw app::Failure(unfinished);
         return 0;
     }
 
@@ -194,9 +194,9 @@ struct SweepSubcommand {
         return sweep;
     }
 
-    SweepReport report_of(const lab::Sweep& sweep,
-                          const std::vector<lab::SweepPoint>& points) const {
-        SweepReport report{sweep.name, sweep.plan, points};
+    app::SweepReport report_of(const lab::Sweep& sweep,
+                               const std::vector<lab::SweepPoint>& points) const {
+        app::SweepReport report{sweep.name, sweep.plan, points};
         std::erase_if(report.points, std::mem_fn(&lab::SweepPoint::stopped));
         report.stopped = points.size() - report.points.size();
         report.plan.jump = plan.jump;
@@ -205,19 +205,19 @@ struct SweepSubcommand {
     }
 
     void print(const std::vector<lab::SweepPoint>& points, const lab::RetryPlan& of,
-               const std::optional<SweepWall>& wall, const std::string& error) const {
+               const std::optional<app::SweepWall>& wall, const std::string& error) const {
         const auto put = error.empty() ? print_result : print_result_of_failure;
         if (json) {
-            SweepJson out = {{"schema", "wireproof.sweep/1"}, {"seed", of.seed}};
-            out["points"] = SweepJson::array();
+            lab::SweepJson out = {{"schema", "wireproof.sweep/1"}, {"seed", of.seed}};
+            out["points"] = lab::SweepJson::array();
             for (const lab::SweepPoint& point : points) {
-                add_wall(out["points"].emplace_back(sweep_json(point, of)), wall);
+                app::add_wall(out["points"].emplace_back(sweep_json(point, of)), wall);
             }
             if (!error.empty()) out["error"] = error;
             put(out.dump() + "\n");
             return;
         }
-        std::string text = fmt::format("{}seed {}", sweep_table(points), of.seed);
+        std::string text = fmt::format("{}seed {}", app::sweep_table(points), of.seed);
         if (wall) {
             text += fmt::format("; {:.3g} frames/s in {:.2f} s", wall->frames_per_second,
                                 wall->seconds);
@@ -227,12 +227,13 @@ struct SweepSubcommand {
 
     lab::Sweep read_file(std::string& text) const {
         constexpr std::uint64_t longest = 1 << 20;
-        const InputFile input(file);
-        if (input.size() > longest) throw Failure(fmt::format("{} is longer than 1 MiB", file));
+        const app::InputFile input(file);
+        if (input.size() > longest)
+            throw app::Failure(fmt::format("{} is longer than 1 MiB", file));
         text.assign(input.size(), '\0');
         input.read(0, std::as_writable_bytes(std::span(text)));
         auto sweep = lab::read_sweep(text, file);
-        if (!sweep) throw Failure(sweep.error().message);
+        if (!sweep) throw app::Failure(sweep.error().message);
         take_loss_trace(*sweep, file);
         if (relative_error->count() > 0) sweep->plan.relative_error = plan.relative_error;
         if (chosen_seed->count() > 0) sweep->plan.seed = plan.seed;
@@ -241,22 +242,22 @@ struct SweepSubcommand {
         return *sweep;
     }
 
-    lab::SweepPoint run_point(std::optional<SweepWall>& wall) const {
+    lab::SweepPoint run_point(std::optional<app::SweepWall>& wall) const {
         using Clock = std::chrono::steady_clock;
-        Progress bar("simulating", 1000);
+        app::Progress bar("simulating", 1000);
         lab::RetryPlan own = plan;
         own.seed = point_seed(settings, plan.seed);
         own.progress = [&bar](double share) {
-            check_interrupt();
+            app::check_interrupt();
             bar.show(static_cast<std::uint64_t>(share * 1000));
         };
-        own.out_of_time = out_of_time_after(point_seconds);
+        own.out_of_time = app::out_of_time_after(point_seconds);
         const auto start = Clock::now();
         const auto point = lab::run_retry_point(settings, own);
-        if (!point) throw Failure(point.error().message);
+        if (!point) throw app::Failure(point.error().message);
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
         if (timing.seconds()) {
-            wall = SweepWall{seconds, sweep_frames(*point) / std::max(seconds, 1e-9)};
+            wall = app::SweepWall{seconds, app::sweep_frames(*point) / std::max(seconds, 1e-9)};
         }
         return lab::sweep_point(settings, *point);
     }
@@ -272,19 +273,20 @@ struct SweepSubcommand {
     }
 
     int run_paper() const {
-        OutputFile page(html);
-        SweepPaper result;
+        app::OutputFile page(html);
+        app::SweepPaper result;
         {
-            Progress bar("simulating", 2);
-            result = sweep_paper(plan.seed, [&bar](int done) {
-                check_interrupt();
+            app::Progress bar("simulating", 2);
+            result = app::sweep_paper(plan.seed, [&bar](int done) {
+                app::check_interrupt();
                 bar.show(static_cast<std::uint64_t>(done));
             });
         }
-        const std::string shown = html.empty() ? std::string() : paper_html(result, plan.seed);
+        const std::string shown = html.empty() ? std::string() : app::paper_html(result, plan.seed);
         page.write(0, std::as_bytes(std::span(shown)));
         page.finish();
-        print_result(json ? paper_json(result, plan.seed) : paper_table(result, plan.seed));
+        print_result(json ? app::paper_json(result, plan.seed)
+                          : app::paper_table(result, plan.seed));
         return 0;
     }
 };

@@ -156,9 +156,9 @@ std::string advice_for(const AdviceLine& line, const lab::RetryPlan& plan, bool 
     const std::vector<lab::RetryProtocol> protocols = lab::advised_protocols();
     std::vector<Row> rows;
     {
-        Progress bar("simulating", protocols.size());
+        app::Progress bar("simulating", protocols.size());
         lab::RetryPlan own = plan;
-        own.progress = [](double) { check_interrupt(); };
+        own.progress = [](double) { app::check_interrupt(); };
         for (const lab::RetryProtocol protocol : protocols) {
             rows.push_back({name_of(protocol), lab::advise(protocol, line, own)});
             bar.show(rows.size());
@@ -166,7 +166,7 @@ std::string advice_for(const AdviceLine& line, const lab::RetryPlan& plan, bool 
     }
     const auto failed = [](const Row& row) { return !row.advice; };
     if (std::all_of(rows.begin(), rows.end(), failed))
-        throw Failure(rows.front().advice.error().message);
+        throw app::Failure(rows.front().advice.error().message);
     return json ? json_of(rows, line, plan.seed) : table_of(rows, line, plan.seed);
 }
 

@@ -30,14 +30,14 @@ std::string is_preset(const std::string& name) {
 }  // namespace
 
 std::shared_ptr<const lab::LossTrace> read_loss_trace(const std::string& path) {
-    const InputFile input(path);
+    const app::InputFile input(path);
     if (input.size() > trace_size_max) {
-        throw Failure(fmt::format("{} is longer than 256 MiB", path));
+        throw app::Failure(fmt::format("{} is longer than 256 MiB", path));
     }
     std::string text(input.size(), '\0');
     input.read(0, std::as_writable_bytes(std::span(text)));
     auto trace = lab::LossTrace::read(text, path);
-    if (!trace) throw Failure(trace.error().message);
+    if (!trace) throw app::Failure(trace.error().message);
     return std::make_shared<lab::LossTrace>(std::move(*trace));
 }
 

@@ -6,7 +6,7 @@
 
 #include "wireproof/base/expected.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// Exit code of a run, and of a child process, that failed.
 inline constexpr int exit_failed = 1;
@@ -24,4 +24,4 @@ T opened(Expected<T> value) {
     return std::move(*value);
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -15,7 +15,7 @@
 
 #include "wireproof/app/common/interrupt.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 std::string folder_of(const std::string& path) {
@@ -272,4 +272,4 @@ void OutputFile::name_nameless() {
     if (const int second = with_part_name(target_, part_, link_as); second != 0) fail(second);
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -8,7 +8,7 @@
 
 #include "wireproof/base/bytes.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// A file that is open for reading. Throws Failure with one line if it cannot be read as a file.
 class InputFile {
@@ -88,4 +88,4 @@ private:
     bool written_ = false;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

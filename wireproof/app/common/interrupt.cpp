@@ -5,7 +5,7 @@
 #include <csignal>
 #include <cstring>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 // A signal handler may safely set only a variable of this type.
@@ -41,4 +41,4 @@ void check_interrupt() {
     if (caught != 0) throw Interrupted(caught);
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -3,7 +3,7 @@
 
 #include "wireproof/app/common/failure.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// A signal asked the program to end. main raises it again after everything is cleaned up.
 class Interrupted : public Failure {
@@ -25,4 +25,4 @@ bool is_interrupted();
 /// Throws Interrupted if a signal has arrived.
 void check_interrupt();
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -11,7 +11,7 @@
 #include "wireproof/wire/udp/address.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 inline Address loopback_host(std::uint64_t number) {
     Address address{.family = Address::Family::ipv4, .port = rocev2_port};
@@ -37,4 +37,4 @@ auto opened_on_free_host(std::uint64_t number, Open&& open) {
     throw Failure(why);
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 std::string silence(Duration peer_timeout, const std::string& cause) {
     return fmt::format("the other side has been silent for {:g} s{}", peer_timeout.seconds(),
@@ -38,4 +38,4 @@ std::string describe_loss(const am::PeerLost& lost, const am::Config& config, st
     return {};
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

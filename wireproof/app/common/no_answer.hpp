@@ -8,7 +8,7 @@
 #include "wireproof/core/backoff.hpp"
 #include "wireproof/proto/am/config.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// Bytes of the headers of IP and UDP around a frame.
 inline constexpr std::size_t ipv4_framing = 28;
@@ -25,4 +25,4 @@ std::string no_answer(const Unanswered& frame, Duration peer_timeout, std::size_
 /// One line about a peer that SP AM lost. `framing` as above.
 std::string describe_loss(const am::PeerLost& lost, const am::Config& config, std::size_t framing);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

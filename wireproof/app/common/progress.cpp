@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <utility>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 // Does not throw: if the terminal was closed, the program must not fail.
@@ -90,4 +90,4 @@ void Progress::show(std::uint64_t done) {
     shown_ = true;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 class Progress {
 public:
@@ -49,4 +49,4 @@ std::string short_number(double number);
 /// "12 s", "3:05" and "2:03:05".
 std::string short_time(double seconds);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

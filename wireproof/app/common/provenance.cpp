@@ -11,7 +11,7 @@
 
 #include "wireproof/app/common/version.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 std::string kept_command_line;
@@ -65,4 +65,4 @@ std::vector<std::pair<std::string, std::string>> provenance() {
             {"command", kept_command_line}};
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

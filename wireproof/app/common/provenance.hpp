@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// Call it once, before a subcommand runs. The words include options that come from the
 /// configuration.
@@ -16,4 +16,4 @@ void keep_command_line(std::string_view program, const std::vector<std::string>&
 /// again.
 std::vector<std::pair<std::string, std::string>> provenance();
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

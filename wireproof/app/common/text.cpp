@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 // In UTF-8, all bytes of a character after the first are 10xxxxxx.
@@ -46,4 +46,4 @@ void tell(const std::string& line) {
     std::fputs((one_line(line) + "\n").c_str(), stderr);
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

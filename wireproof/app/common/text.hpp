@@ -6,7 +6,7 @@
 
 #include "wireproof/base/bytes.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// One line that cannot control a terminal: control characters become question marks.
 std::string one_line(std::string text);
@@ -20,4 +20,4 @@ std::string printable(ConstBytes bytes);
 /// Writes a line to standard error. If that is closed, does nothing.
 void tell(const std::string& line);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

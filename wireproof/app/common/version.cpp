@@ -1,9 +1,9 @@
 #include "wireproof/app/common/version.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 std::string version() {
-    return "wireproof " WIREPROOF_CLI_VERSION;
+    return "wireproof " WIREPROOF_APP_VERSION;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

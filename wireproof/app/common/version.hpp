@@ -2,9 +2,9 @@
 
 #include <string>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// The version in the project's CMakeLists.txt.
 std::string version();
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

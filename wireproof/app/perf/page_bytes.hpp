@@ -7,7 +7,7 @@
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/base/random.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// Zeroed bytes that begin at the start of a page. The place of a copy within its page changes its
 /// duration by a fifth, and the heap puts a vector at a different place each time.
@@ -39,4 +39,4 @@ inline void fill_random(Bytes bytes, std::uint64_t seed) {
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.next());
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -11,7 +11,7 @@
 #include "wireproof/base/random.hpp"
 #include "wireproof/host/ticks.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 [[noreturn]] void fail(const char* what, am::Status status) {
@@ -445,4 +445,4 @@ PerfRun PerfClient::run(std::size_t size, const std::function<void()>& progress)
     return run;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

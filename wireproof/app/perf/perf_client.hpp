@@ -8,7 +8,7 @@
 #include "wireproof/app/perf/perf_ends.hpp"
 #include "wireproof/app/perf/perf_limit.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 class PerfClient {
 public:
@@ -71,4 +71,4 @@ private:
     bool was_told_ = false;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

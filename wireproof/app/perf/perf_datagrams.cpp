@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 // The first byte of a datagram. If a part of an earlier message was lost, its other parts do not
@@ -89,4 +89,4 @@ BareDatagrams::Came BareDatagrams::took(const std::byte* datagram, std::size_t s
     return Came::whole;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -8,7 +8,7 @@
 
 #include "wireproof/wire/udp/socket.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 class BareDatagrams {
 public:
@@ -47,4 +47,4 @@ private:
     socklen_t from_size_ = 0;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

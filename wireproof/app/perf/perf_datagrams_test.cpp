@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 using Came = BareDatagrams::Came;
@@ -81,4 +81,4 @@ TEST(BareDatagrams, EndWithAnEmptyOne) {
 }
 
 }  // namespace
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -21,7 +21,7 @@
 #include "wireproof/wire/memory/memory_wire.hpp"
 #include "wireproof/wire/shm/shm_wire.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 // Options that must be the same at both ends of a measurement.
@@ -224,4 +224,4 @@ void perf_listen(const PerfPlan& plan) {
     }
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

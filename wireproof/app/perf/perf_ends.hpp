@@ -12,7 +12,7 @@
 #include "wireproof/front/am/udp_node.hpp"
 #include "wireproof/host/spin_clock.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// A wire with a node on it.
 class PerfEnd {
@@ -118,4 +118,4 @@ private:
 /// Runs only the answering end, until it is interrupted.
 void perf_listen(const PerfPlan& plan);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

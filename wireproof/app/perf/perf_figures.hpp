@@ -9,7 +9,7 @@
 #include "wireproof/app/perf/perf_plan.hpp"
 #include "wireproof/host/ticks.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 inline double measure_ticks_per_second() {
     const auto from = std::chrono::steady_clock::now();
@@ -37,4 +37,4 @@ inline PerfRun::Latency perf_latency(std::span<const Histogram> rounds, double u
     return {percentile(0), all.mean() * unit, percentile(0.5), percentile(0.99), percentile(0.999)};
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

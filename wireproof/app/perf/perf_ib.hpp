@@ -9,7 +9,7 @@
 
 #include "wireproof/app/perf/perf_plan.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 std::string name_of(PerfIbOp op);
 /// True if the latency is half a round trip, with the same operation there and back. Otherwise the
@@ -70,4 +70,4 @@ std::string perf_ib_table(const PerfPlan& plan, const PerfIbReport& report);
 std::string perf_ib_json(const PerfPlan& plan, const PerfIbReport& report);
 std::string perf_ib_html(const PerfPlan& plan, const PerfIbReport& report);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -14,7 +14,7 @@
 #include "wireproof/app/perf/perf_server.hpp"
 #include "wireproof/host/ticks.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 constexpr std::size_t page_of_memory = 4096;
@@ -440,4 +440,4 @@ PerfIbReport measure_ib(const PerfPlan& plan) {
     return report;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

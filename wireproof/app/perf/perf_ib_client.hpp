@@ -10,7 +10,7 @@
 #include "wireproof/app/perf/perf_ib_server.hpp"
 #include "wireproof/app/perf/perf_process.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 class PerfIbClient {
 public:
@@ -75,4 +75,4 @@ private:
     std::uint8_t tag_ = 0;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -12,7 +12,7 @@
 #include "wireproof/proto/ib/peer_window.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 constexpr std::uint32_t perf_domain = 1;
@@ -257,4 +257,4 @@ const proto::ib::QueuePairCounters& PerfIbEnd::counters() const {
     return port_.queue_pair(number_)->counters;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

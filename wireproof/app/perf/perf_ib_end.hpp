@@ -16,7 +16,7 @@
 #include "wireproof/host/spin_clock.hpp"
 #include "wireproof/proto/ib/port.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 class PerfIbEnd {
 public:
@@ -105,4 +105,4 @@ private:
     std::uint64_t added_ = 0;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -11,7 +11,7 @@
 #include "wireproof/app/perf/perf_text.hpp"
 #include "wireproof/report/report_page.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 std::string name_of(PerfIbOp op) {
     constexpr std::array names = {"send", "write", "read", "fetch-add"};
@@ -213,4 +213,4 @@ std::string perf_ib_html(const PerfPlan& plan, const PerfIbReport& report) {
     return page.html();
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

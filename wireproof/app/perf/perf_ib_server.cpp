@@ -6,7 +6,7 @@
 #include "wireproof/app/perf/perf_ends.hpp"
 #include "wireproof/app/perf/perf_server.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 PerfIbServer::PerfIbServer(PerfIbEnd& end, PerfIbBoard& board, SharedArena& arena)
     : end_(end), board_(board), arena_(arena) {}
@@ -81,4 +81,4 @@ void PerfIbServer::begin_limit() {
     if (!limit_->has_half()) limit_.reset();
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

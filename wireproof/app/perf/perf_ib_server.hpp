@@ -8,7 +8,7 @@
 #include "wireproof/app/perf/perf_ib_end.hpp"
 #include "wireproof/app/perf/perf_limit.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// The content of that page. The measuring end writes it until it increments `asked`; then the
 /// answering end writes it until it increments `answered`.
@@ -61,4 +61,4 @@ private:
     bool quit_ = false;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

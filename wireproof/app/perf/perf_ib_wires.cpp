@@ -17,7 +17,7 @@
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 #include "wireproof/wire/udp/udp_wire.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 constexpr std::size_t around_roce_packet = 28 + IcrcCover::icrc_size;  // IPv4, UDP and ICRC
@@ -136,4 +136,4 @@ PerfIbWires open_perf_ib_wires(const PerfPlan& plan) {
     return plan.loss > 0 ? open_lossy_roce(plan) : open_roce(plan);
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -9,7 +9,7 @@
 #include "wireproof/app/perf/perf_plan.hpp"
 #include "wireproof/host/any_wire.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 struct PerfIbWire {
     std::shared_ptr<void> keeps;  // what the wire borrows
@@ -32,4 +32,4 @@ std::size_t perf_path_mtu(const PerfPlan& plan);
 std::size_t perf_ib_mtu_least();
 std::size_t perf_ib_mtu_usual();
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

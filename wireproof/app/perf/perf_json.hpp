@@ -8,7 +8,7 @@
 #include "wireproof/app/perf/perf_plan.hpp"
 #include "wireproof/app/perf/perf_text.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 inline nlohmann::ordered_json json_of(const std::optional<double>& value) {
     if (!value) return nullptr;
@@ -24,4 +24,4 @@ inline nlohmann::ordered_json json_of(const std::optional<PerfRun::Latency>& lat
             {"p999", perf_rounded(latency->p999)}};
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

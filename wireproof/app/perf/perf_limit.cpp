@@ -17,7 +17,7 @@
 #include "wireproof/app/perf/perf_ends.hpp"
 #include "wireproof/host/ticks.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 using Word = std::atomic_ref<std::uint64_t>;
@@ -428,4 +428,4 @@ PerfSlice LimitClient::pass_through() {
     return slice;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -12,7 +12,7 @@
 #include "wireproof/base/histogram.hpp"
 #include "wireproof/wire/udp/socket.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 class SharedArena;
 
@@ -101,4 +101,4 @@ private:
     }
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 class MessageOrder {
 public:
@@ -47,4 +47,4 @@ private:
     std::uint64_t received_ = 0;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

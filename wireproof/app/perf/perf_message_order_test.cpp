@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 using Verdict = MessageOrder::Verdict;
@@ -46,4 +46,4 @@ TEST(MessageOrder, RefusesAnotherLength) {
 }
 
 }  // namespace
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -6,7 +6,7 @@
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 std::string PerfPlan::protocol_name() const {
     constexpr std::array names = {"sp-am", "rc", "uc"};
@@ -49,4 +49,4 @@ am::Config perf_config(const PerfPlan& plan, std::uint16_t node) {
     return config;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

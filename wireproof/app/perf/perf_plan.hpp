@@ -9,7 +9,7 @@
 #include "wireproof/base/histogram.hpp"
 #include "wireproof/proto/am/config.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 enum class PerfWire : std::uint8_t { memory, shm, udp };
 enum class PerfProtocol : std::uint8_t { sp_am, rc, uc };
@@ -94,4 +94,4 @@ std::string perf_table(const PerfPlan& plan, const PerfReport& report);
 std::string perf_json(const PerfPlan& plan, const PerfReport& report);
 std::string perf_html(const PerfPlan& plan, const PerfReport& report);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

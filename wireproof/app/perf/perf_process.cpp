@@ -14,7 +14,7 @@
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/text.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 bool pin_to_processor(std::size_t which) {
     cpu_set_t allowed;
@@ -70,4 +70,4 @@ void PerfProcess::look_at_end(bool may_end) {
     }
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// Binds this process to the processor with index `which` of those that it may use. False: there is
 /// only one.
@@ -34,4 +34,4 @@ private:
     pid_t id_ = 0;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

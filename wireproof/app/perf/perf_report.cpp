@@ -7,7 +7,7 @@
 #include "wireproof/app/perf/perf_text.hpp"
 #include "wireproof/report/report_page.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -186,4 +186,4 @@ std::string perf_html(const PerfPlan& plan, const PerfReport& report) {
     return page.html();
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

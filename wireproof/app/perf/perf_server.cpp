@@ -5,7 +5,7 @@
 #include "wireproof/base/crc.hpp"
 #include "wireproof/base/random.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 std::uint64_t cpu_nanoseconds() {
     timespec time{};
@@ -108,4 +108,4 @@ void PerfServer::begin_limit(const am::Message& message) {
     (void)message.reply(perf_told, words);
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -10,7 +10,7 @@
 #include "wireproof/app/perf/perf_ends.hpp"
 #include "wireproof/app/perf/perf_limit.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// Handlers of the two ends. A number takes two words, the lower one first.
 enum PerfHandler : std::uint16_t {
@@ -74,4 +74,4 @@ private:
 /// CPU time of this process in nanoseconds.
 std::uint64_t cpu_nanoseconds();
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

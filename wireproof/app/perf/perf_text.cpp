@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 std::string perf_scaled(double value) {
     constexpr std::array prefixes = {"", " k", " M", " G", " T"};
@@ -53,4 +53,4 @@ std::string perf_lines(const std::vector<std::vector<std::string>>& lines) {
     return text;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

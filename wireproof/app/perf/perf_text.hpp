@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// Three digits and the prefix of a unit: 12.3 M.
 std::string perf_scaled(double value);
@@ -18,4 +18,4 @@ double perf_rounded(double value);
 /// A table of lines with the same number of columns. Each column is as wide as it needs.
 std::string perf_lines(const std::vector<std::vector<std::string>>& lines);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

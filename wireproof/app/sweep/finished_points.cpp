@@ -13,7 +13,7 @@
 #include "wireproof/app/sweep/sweep_results.hpp"
 #include "wireproof/base/crc.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 SweepJson parsed(const std::string& line) {
@@ -129,4 +129,4 @@ std::vector<lab::SweepPoint> FinishedPoints::points(const lab::Sweep& sweep) con
     return all;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

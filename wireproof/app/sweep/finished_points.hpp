@@ -8,7 +8,7 @@
 #include "wireproof/lab/sweep/sweep_file.hpp"
 #include "wireproof/lab/sweep/sweep_point.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// The line of a point, with a line feed: the point, and the version that simulated it.
 std::string results_line(const lab::SweepPoint& point, const lab::RetryPlan& plan);
@@ -42,4 +42,4 @@ private:
     std::map<std::string, lab::SweepPoint> stopped_;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

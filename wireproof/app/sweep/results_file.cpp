@@ -14,7 +14,7 @@
 #include "wireproof/app/common/files.hpp"
 #include "wireproof/app/common/text.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 bool same_file(int file, const std::string& path) {
@@ -124,4 +124,4 @@ std::string finished_results(const std::string& path) {
     }
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 class ResultsFile {
 public:
@@ -40,4 +40,4 @@ private:
 /// The complete lines of a file that no run may be writing now. Throws Failure.
 std::string finished_results(const std::string& path);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

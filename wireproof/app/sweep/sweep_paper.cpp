@@ -6,7 +6,7 @@
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/lab/link_retry/retry_paper.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 namespace paper = lab::paper;
@@ -122,4 +122,4 @@ std::string paper_table(const SweepPaper& result, std::uint64_t seed) {
     return text + fmt::format("seed {}\n", seed);
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

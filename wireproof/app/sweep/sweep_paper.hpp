@@ -7,7 +7,7 @@
 
 #include "wireproof/lab/link_retry/retry_crossover.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 struct SweepPaper {
     struct Crossover {
@@ -37,4 +37,4 @@ std::string paper_table(const SweepPaper& paper, std::uint64_t seed);
 /// A page that opens offline.
 std::string paper_html(const SweepPaper& paper, std::uint64_t seed);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -9,7 +9,7 @@
 #include "wireproof/lab/link_retry/retry_paper.hpp"
 #include "wireproof/report/report_page.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 namespace paper = lab::paper;
@@ -127,4 +127,4 @@ std::string paper_html(const SweepPaper& result, std::uint64_t seed) {
     return page.html();
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

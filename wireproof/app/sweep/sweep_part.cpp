@@ -10,7 +10,7 @@
 
 #include "wireproof/app/common/failure.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 std::optional<std::uint64_t> number_of(std::string_view text) {
@@ -76,4 +76,4 @@ lab::Sweep share_of(const lab::Sweep& sweep, const SweepPart& part) {
     return mine;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

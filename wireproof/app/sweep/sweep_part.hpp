@@ -6,7 +6,7 @@
 
 #include "wireproof/lab/sweep/sweep_file.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// The points whose index is `index` modulo `count`.
 struct SweepPart {
@@ -26,4 +26,4 @@ bool is_part_of(const lab::Sweep& sweep, const std::string& name);
 /// The sweep with only the points of a part.
 lab::Sweep share_of(const lab::Sweep& sweep, const SweepPart& part);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -16,7 +16,7 @@
 #include "wireproof/lab/sweep/sweep_curves.hpp"
 #include "wireproof/lab/sweep/sweep_quantities.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 using lab::figure;
@@ -252,4 +252,4 @@ void check_ladder_point(std::size_t point, const std::vector<lab::RetrySettings>
     }
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -8,7 +8,7 @@
 
 #include "wireproof/lab/sweep/sweep_point.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// The content of the page.
 struct SweepReport {
@@ -29,4 +29,4 @@ std::string sweep_svg(const SweepReport& report);
 /// exist, or cannot have a ladder.
 void check_ladder_point(std::size_t point, const std::vector<lab::RetrySettings>& settings);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -10,7 +10,7 @@
 #include "wireproof/lab/link_retry/retry_presets.hpp"
 #include "wireproof/lab/sweep/sweep_quantities.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 using lab::RetryCount;
@@ -294,4 +294,4 @@ std::string sweep_csv(const std::vector<lab::SweepPoint>& points) {
     return text;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

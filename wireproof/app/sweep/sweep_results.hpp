@@ -7,7 +7,7 @@
 
 #include "wireproof/lab/sweep/sweep_json.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 using lab::SweepJson;
 
@@ -32,4 +32,4 @@ double sweep_frames(const lab::RetryPoint& point);
 std::string sweep_table(const std::vector<lab::SweepPoint>& points);
 std::string sweep_csv(const std::vector<lab::SweepPoint>& points);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

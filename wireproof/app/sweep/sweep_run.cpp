@@ -17,7 +17,7 @@
 #include "wireproof/app/sweep/sweep_results.hpp"
 #include "wireproof/lab/link_retry/loss_trace.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 /// What a rank must know to simulate points: the sweep, and which of its points are the tasks.
@@ -170,4 +170,4 @@ void help_with_sweep(task_pool::TaskPool& pool) {
     pool.work(work_on(tasks));
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -13,7 +13,7 @@
 #include "wireproof/lab/sweep/sweep_file.hpp"
 #include "wireproof/lab/sweep/sweep_point.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// A sweep as the user asked for it.
 struct SweepTask {
@@ -37,4 +37,4 @@ std::vector<lab::SweepPoint> run_sweep(const SweepTask& task, const SweepPart& p
 /// For the other ranks: simulates points of run_sweep() until rank 0 needs no more.
 void help_with_sweep(task_pool::TaskPool& pool);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -11,7 +11,7 @@
 #include "wireproof/proto/ib/path_mtu.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 // The same path MTU on all wires, so that their results can be compared.
@@ -115,4 +115,4 @@ std::unique_ptr<CarrySide> make_ib_receiving_side(const CarryOptions& options, h
                                                     file);
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -8,7 +8,7 @@
 #include "wireproof/app/transfer/carry_side.hpp"
 #include "wireproof/app/transfer/live_end.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 inline constexpr std::array<std::string_view, 2> ib_protocols = {"rc", "uc"};
 
@@ -25,4 +25,4 @@ std::unique_ptr<CarrySide> make_ib_receiving_side(const CarryOptions& options, h
 /// Two hosts of the loopback network, both on RoCEv2's port. Throws Failure.
 LivePair rocev2_pair(const CarryOptions& options);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

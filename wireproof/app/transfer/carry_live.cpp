@@ -11,7 +11,7 @@
 #include "wireproof/app/transfer/receiving_process.hpp"
 #include "wireproof/app/transfer/udp_session.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 SideCounts counts_of(const CarrySide& side, const LiveEnd& end) {
@@ -105,4 +105,4 @@ CarryResult carry_live(const CarryOptions& options, const InputFile& file) {
     return result;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

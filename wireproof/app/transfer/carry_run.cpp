@@ -2,7 +2,7 @@
 
 #include "wireproof/app/common/failure.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 am::Config carry_config(const CarryOptions& options, std::uint16_t node, Address::Family family) {
     const auto ip = family == Address::Family::ipv6 ? am::IpVersion::v6 : am::IpVersion::v4;
@@ -28,4 +28,4 @@ SideCounts engine_counts(const am::Node& node, std::size_t peer) {
     return counts;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

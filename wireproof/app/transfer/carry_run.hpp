@@ -10,7 +10,7 @@
 #include "wireproof/front/am/node.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 struct CarryOptions {
     std::string file;
@@ -76,4 +76,4 @@ CarryResult carry_live(const CarryOptions& options, const InputFile& file);
 /// Two nodes in simulated time: the same seed always gives exactly the same result.
 CarryResult carry_on_sim(const CarryOptions& options, const InputFile& file);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -10,7 +10,7 @@
 #include "wireproof/lab/engines/link_engines.hpp"
 #include "wireproof/wire/sequenced/sequenced_wire.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 /// One half of a transfer, sender or receiver, with the functions that carry needs.
@@ -40,7 +40,7 @@ private:
         return std::make_unique<Half>(node, file);
     }
     static SideCounts counts_of(const am::Node& node) {
-        return cli::engine_counts(node, 1 - node.self());
+        return app::engine_counts(node, 1 - node.self());
     }
     static SideCounts counts_of(const link::Node& node) {
         const LinkStats& stats = node.engine().stats();
@@ -151,4 +151,4 @@ std::size_t datagram_max(const CarryOptions& options) {
     return carry_config(options, 0).packet_max;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

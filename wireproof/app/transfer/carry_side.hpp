@@ -11,7 +11,7 @@
 #include "wireproof/app/transfer/file_transfer.hpp"
 #include "wireproof/host/any_wire.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 class CarrySide {
 public:
@@ -43,4 +43,4 @@ std::unique_ptr<CarrySide> make_receiving_side(const CarryOptions& options, host
 /// The longest datagram in bytes. Throws Failure if the options cannot work.
 std::size_t datagram_max(const CarryOptions& options);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -7,7 +7,7 @@
 #include "wireproof/sim/network.hpp"
 #include "wireproof/sim/run.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 constexpr Duration one_way = Duration::microseconds(20);
@@ -74,4 +74,4 @@ CarryResult carry_on_sim(const CarryOptions& options, const InputFile& file) {
     return result;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

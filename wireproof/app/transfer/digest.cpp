@@ -5,7 +5,7 @@
 
 #include "wireproof/app/common/failure.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 void Digest::Free::operator()(evp_md_ctx_st* context) const {
     EVP_MD_CTX_free(context);
@@ -36,4 +36,4 @@ std::string to_hex(const Sha256& digest) {
     return text;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

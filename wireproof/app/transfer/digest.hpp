@@ -10,7 +10,7 @@
 
 struct evp_md_ctx_st;
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 using Sha256 = std::array<std::byte, 32>;
 
@@ -30,4 +30,4 @@ private:
 
 std::string to_hex(const Sha256& digest);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -8,7 +8,7 @@
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/common/text.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 enum : std::uint16_t {
@@ -327,4 +327,4 @@ bool FileReceiver::may_leave(Instant now) const {
     return node_.idle() || now >= *finished_ + linger;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -25,7 +25,7 @@
 #include "wireproof/app/transfer/digest.hpp"
 #include "wireproof/front/am/node.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// How long a side of a transfer that is done or has failed waits until the other side knows.
 inline constexpr Duration linger = Duration::milliseconds(1'000);
@@ -137,4 +137,4 @@ private:
     std::optional<TransferEnd> end_;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -8,7 +8,7 @@
 #include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 constexpr std::uint32_t domain = 1;
@@ -285,4 +285,4 @@ const proto::ib::QueuePairCounters& IbSession::data_counters() const {
     return port_.queue_pair(line(Line::data).number)->counters;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -17,7 +17,7 @@
 #include "wireproof/host/any_wire.hpp"
 #include "wireproof/proto/ib/port.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 class IbSession {
 public:
@@ -132,4 +132,4 @@ private:
     std::string failure_;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

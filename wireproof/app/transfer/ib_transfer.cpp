@@ -8,7 +8,7 @@
 #include "wireproof/app/transfer/digest.hpp"
 #include "wireproof/base/bytes.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 // 0 is the keep-alive of the session; it has no content.
@@ -272,4 +272,4 @@ bool IbFileReceiver::may_leave(Instant now) const {
     return session_.control_idle() || now >= *finished_ + linger;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

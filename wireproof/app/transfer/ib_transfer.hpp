@@ -24,7 +24,7 @@
 #include "wireproof/app/transfer/file_transfer.hpp"
 #include "wireproof/app/transfer/ib_session.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// Bytes of the file in one piece. With its SHA-256, the piece fills whole packets.
 constexpr std::size_t ib_piece_bytes(std::size_t path_mtu) {
@@ -116,4 +116,4 @@ private:
     std::optional<TransferEnd> end_;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

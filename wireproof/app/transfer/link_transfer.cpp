@@ -10,7 +10,7 @@
 #include "wireproof/app/common/text.hpp"
 #include "wireproof/wire/sequenced/datagram_header.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 enum class LinkWord : std::uint8_t { begin = 1, ready, piece, end, verdict, bye, failed };
@@ -215,4 +215,4 @@ bool LinkFileReceiver::may_leave(Instant now) const {
     return node_.idle() || now >= *finished_ + linger;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -23,7 +23,7 @@
 #include "wireproof/app/transfer/file_transfer.hpp"
 #include "wireproof/front/link/node.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 class LinkFileSender {
 public:
@@ -88,4 +88,4 @@ private:
     std::optional<TransferEnd> end_;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

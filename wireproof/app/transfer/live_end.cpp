@@ -9,7 +9,7 @@
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 #include "wireproof/wire/shm/shm_wire.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 class UdpEnd final : public LiveEnd, public ClosedEnd {
@@ -120,4 +120,4 @@ LivePair open_live_pair(const CarryOptions& options) {
     return is_ib(options.protocol) ? rocev2_pair(options) : udp_pair(options);
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

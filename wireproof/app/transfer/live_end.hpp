@@ -8,7 +8,7 @@
 #include "wireproof/app/transfer/carry_run.hpp"
 #include "wireproof/host/any_wire.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// The end of one process, with its faults.
 class LiveEnd {
@@ -32,4 +32,4 @@ using LivePair = std::array<std::unique_ptr<ClosedEnd>, 2>;
 /// Uses the wire that the options name. Throws Failure.
 LivePair open_live_pair(const CarryOptions& options);
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -13,7 +13,7 @@
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/common/text.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 // How long a child may take to end after it was asked to.
@@ -110,4 +110,4 @@ void ReceivingProcess::stop() {
     ::kill(pid_, SIGCONT);  // a stopped process receives SIGTERM only after it continues
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -12,7 +12,7 @@
 #include "wireproof/app/transfer/carry_run.hpp"
 #include "wireproof/base/instant.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// The report of the child: plain bytes, few enough for one write to a pipe.
 struct ChildReport {
@@ -52,4 +52,4 @@ private:
     std::optional<ChildReport> report_;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -13,7 +13,7 @@
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 #include "wireproof/wire/udp/udp_wire.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 namespace {
 
 /// Opens the wire on a host address that is not in use.
@@ -88,4 +88,4 @@ LivePair rocev2_pair(const CarryOptions& options) {
     return {std::move(left), std::move(right)};
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -1,6 +1,6 @@
 #include "wireproof/app/transfer/udp_session.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 UdpSession::UdpSession(am::UdpNode wire, const am::Config& config)
     : udp_(std::move(wire)), node_(udp_.wire(), config, 2) {}
 
@@ -20,4 +20,4 @@ void add_wire_counts(const am::UdpNode& udp, SideCounts& side) {
     side.duplicated = wire.duplicated;
 }
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

@@ -13,7 +13,7 @@
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/host/wait.hpp"
 
-namespace wireproof::cli {
+namespace wireproof::app {
 
 /// Polls and steps until `step` returns true: then the transfer is over and the side may leave.
 /// Calls `alive` now and then; if it returns a line, throws it as a Failure. Throws Interrupted
@@ -67,4 +67,4 @@ private:
     am::Node node_;
 };
 
-}  // namespace wireproof::cli
+}  // namespace wireproof::app

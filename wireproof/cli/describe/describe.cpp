@@ -18,7 +18,7 @@ namespace {
 using namespace wireproof::cli;
 
 void write(const std::filesystem::path& path, const std::string& text) {
-    OutputFile file(path.string());
+    wireproof::app::OutputFile file(path.string());
     file.write(0, std::as_bytes(std::span(text)));
     file.finish();
 }
