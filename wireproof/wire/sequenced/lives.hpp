@@ -1,12 +1,15 @@
-// Decides from which life of the peer a datagram comes, and to which life of this end it was sent.
-// Two epochs in each datagram tell it, so no late datagram of a former life is taken for a new one.
+// A life of an end is the time from one of its starts to the next. Each life has a random number,
+// its epoch. Each datagram names the epoch of its sender, and the epoch of the receiver as far as
+// the sender knows it. From these two, `Lives` decides from which life of the peer the datagram
+// comes, and to which life of this end it was sent. So no late datagram of a former life passes for
+// a new one.
 //
-// An unknown epoch may belong to a peer that has just started, or to one that died long ago. This
+// An unknown epoch may belong to a peer that has just started, or to one that ended long ago. This
 // end takes no frame of such a stranger. It challenges the stranger: the stranger must repeat a new
-// random epoch, which this end drew after it met its present peer. Only a living peer can do so.
-// The stranger then becomes the peer, and the challenge becomes the epoch of this end, because a
-// new life of the peer is a new life of the link. Datagrams to the former epoch of this end are
-// then recognized as late.
+// random epoch, which this end drew after it met its present peer. Only a peer that still runs can
+// do so. The stranger then becomes the peer, and the challenge becomes the epoch of this end,
+// because a new life of the peer is a new life of the link. Datagrams to the former epoch of this
+// end are then recognized as late.
 //
 //        we                                  the peer
 //         │◄──────── from 7, to 0 ───────────┤ starts as 7

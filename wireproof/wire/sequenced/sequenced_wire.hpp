@@ -1,15 +1,16 @@
 // A wire around a carrier that may lose, duplicate, reorder and delay datagrams. The wire makes a
-// link of it: the receiver gets a part of the frames that were sent, in order, and of one life of
-// the peer at a time. Link protocols need that, because they cannot handle old frames. A datagram
-// carries several frames, after a header of the wire's own (datagram_header.hpp).
+// link of it: the receiver gets a part of the frames that were sent, in order. They are all of one
+// life of the peer, until the peer starts again (lives.hpp). Link protocols need that, because they
+// cannot handle old frames. A datagram carries several frames, after a header of the wire's own
+// (datagram_header.hpp).
 //
 // Some link protocols count the frames that arrive, so they must know of each frame that is
 // missing. For them, `missing_max` makes the wire count frames: it returns a damaged frame without
 // bytes in place of each frame that did not arrive between two others.
 //
-// When the peer has a new life, no frame moves in either direction until the caller has taken the
-// event. The engine must not take frames of the new life for frames of the old one, and the peer
-// must not get frames that the engine sent to the old life.
+// When the peer has started again, no frame moves in either direction until the caller has taken
+// the event. The engine must not take frames of the new life for frames of the old one, and the
+// peer must not get frames that the engine sent to the old life.
 #pragma once
 
 #include <algorithm>
