@@ -51,7 +51,7 @@ TEST(LaddersPage, HasTheDefaultsOfEveryEngine) {
     const auto hippi = engine<hippi::Config>(Protocol::hippi6400);
     const auto flit = engine<flit::Config>(*protocol_of("flit"));
     const auto am = engine<am::Config>(Protocol::sp_am);
-    expect_row("modulus", "(\\d+), even; (\\d+); (\\d+), odd; (\\d+ \\d+)",
+    expect_row("modulus", "pcie (\\d+), hippi6400 (\\d+), flit (\\d+), sp-am (\\d+ \\d+)",
                {static_cast<double>(pcie.modulus), static_cast<double>(hippi.modulus),
                 static_cast<double>(flit.modulus), static_cast<double>(am.modulus)});
 }
