@@ -3,8 +3,9 @@
 
   links.py FILE
 
-Doxygen 1.9.4 has no anchors for the headings of a page, so it gets links without them, and without code in their text. It
-finds other pages itself. Links to other files begin at the root of the repository, as tools/site.sh copies them; a file that
+Doxygen 1.9.4 has no anchors for the headings of a page, so it gets links without them, and without code in their text.
+The text of a link to a page must be on one line: Doxygen would show the rest of the section as plain text. It finds other
+pages itself. Links to other files begin at the root of the repository, as tools/site.sh copies them; a file that
 is not on the site gets none.
 """
 import os
@@ -19,10 +20,11 @@ ON_THE_SITE = re.compile(r"docs/(pictures|sweeps)\b|docs/.*\.ipynb$|examples/|in
 def rewritten(text, folder):
     def link(match):
         label, target = match.groups()
+        label = " ".join(label.split())
         plain = label.replace("`", "")
         path, _, _ = target.partition("#")
         if re.match(r"[a-z]+:", target):
-            return match[0]
+            return f"{label}({target})"
         if not path:
             return label[1:-1]
         if path.endswith(".md"):

@@ -12,6 +12,8 @@ import unittest
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 # Doxygen 1.9.4 lists this section in a table of contents, also if it makes no anchor for it.
 WITHOUT_ANCHOR = "nested-classes"
+# What a page shows if Doxygen did not understand a part of it.
+NOT_UNDERSTOOD = re.compile(r"@(?:ref|section|verbatim|code)\b|&lt;/?(?:tt|strong)&gt;")
 
 
 class Page(html.parser.HTMLParser):
@@ -48,6 +50,8 @@ class TheSiteIsMade(unittest.TestCase):
             self.assertEqual((made.returncode, made.stderr), (0, ""))
             site = pathlib.Path(name)
             self.assertEqual(list(dead_links(site)), [])
+            self.assertEqual([file.name for file in site.glob("*.html")
+                              if NOT_UNDERSTOOD.search(file.read_text(encoding="utf-8"))], [])
             for page, words in (("index.html", "Why you may believe it"), ("am_8hpp.html", "Endpoint"),
                                 ("lab_8hpp.html", "one more message"), ("md_docs_guide_links_link_retry.html", "1e-15"),
                                 ("md_docs_guide_links_sweeps.html", "grid.results"),
