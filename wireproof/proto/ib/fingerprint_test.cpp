@@ -291,5 +291,26 @@ TEST(IbFingerprint, SeesWhatIsAskedFor) {
     EXPECT_NE(of(bind, {}), of(other, {}));
 }
 
+// RC-10: a Read that was asked for again fails one timeout earlier than one that was not.
+TEST(IbFingerprint, SeesHowOftenAReadMayStillBeAskedForAgain) {
+    const auto of = [](bool asked_again) {
+        RcPair pair({.retry_count = std::uint8_t{1}});
+        pair.read(10);
+        EXPECT_EQ(names(pair.a_leaving()), Names{"READ Request fffffe"});
+        if (asked_again) {
+            pair.pass(rto);
+            EXPECT_EQ(names(pair.a_leaving()), Names{"READ Request fffffe"});
+        }
+        const Fingerprint::Value value = fingerprint(pair.a, pair.now);
+        pair.pass(rto);
+        EXPECT_EQ(statuses(pair.a.sent()),
+                  asked_again ? Statuses{CompletionStatus::retry_exceeded} : Statuses{});
+        return value;
+    };
+    EXPECT_EQ(of(false), of(false));
+    EXPECT_EQ(of(true), of(true));
+    EXPECT_NE(of(false), of(true));
+}
+
 }  // namespace
 }  // namespace wireproof::proto::ib::test
