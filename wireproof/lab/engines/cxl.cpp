@@ -306,6 +306,10 @@ void CxlAdapter::train(Engine& engine, Instant now, bool begins) {
     if (begins) engine.retrain(now);
 }
 
+bool CxlAdapter::retries(const Engine& engine) {
+    return !engine.lrsm().normal() || engine.lrsm().num_retry() > 0;
+}
+
 LinkWorldResult CxlAdapter::run_world(const LinkWorldConfig& config) {
     return LinkWorld<CxlAdapter>(config).run();
 }

@@ -59,6 +59,9 @@ struct CxlAdapter {
     static LinkWorldResult run_world(const LinkWorldConfig& config);
     /// The physical layer retrains.
     static void train(Engine& engine, Instant now, bool begins);
+    /// Damage of any flit begins a retry, also if nothing is to be repeated (CXL-24). ABORT ends it
+    /// if all its requests were in vain (CXL-10).
+    static bool retries(const Engine& engine);
 
     static constexpr std::array<std::string_view, 1> sweeps = {"cxl-llr"};
     static void fit(RetrySettings& s, std::size_t sweep);

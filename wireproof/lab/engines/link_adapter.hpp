@@ -108,6 +108,8 @@ concept LinkAdapter = requires(
     requires std::same_as<decltype(A::run_world), LinkWorldResult(const LinkWorldConfig&)>;
     // An adapter may also have `void train(Engine&, Instant, bool begins)`: the line below trains,
     // and then is up again.
+    // And it may have `bool retries(engine)`: a retry is under way, so the link may go down although
+    // all messages are acknowledged. Without it, such a link must stay up when the faults end.
 
     // Sweeps: an engine has one or more protocols in sweeps, by name. `size` is the place of the
     // name in `sweeps`.

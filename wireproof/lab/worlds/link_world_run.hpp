@@ -111,15 +111,32 @@ private:
         return ended;
     }
 
-    // Everything has arrived, and no frame is spoilt any more. A retry may still be under way.
+    // Everything has arrived, and no frame is spoilt any more. If a retry is under way, its last
+    // request or answer may have been lost before, so the link may go down once more.
     void rest() {
         calm();
+        const bool retrying = retries(ends_[0]) || retries(ends_[1]);
+        await_rest();
+        if (retrying && (!users_.up(0) || !users_.up(1))) {
+            ++result_.verdicts;
+            begin_life(schedule_.now());
+            run_until_rest(schedule_.now() + drawn_.patience);
+            await_rest();
+        }
+        if (!finished()) fail("the ends rest, but do not stay up");
+    }
+
+    void await_rest() {
         const Duration more =
             plan_.line.latency * 64 + (drawn_.rests ? drawn_.patience : Duration());
         const sim::RunResult ended =
             run([this] { return !result_.violation.empty(); }, schedule_.now() + more);
         if (drawn_.rests && ended.end != sim::RunEnd::idle) fail("the ends never come to rest");
-        if (!finished()) fail("the ends rest, but do not stay up");
+    }
+
+    static bool retries(const Engine& engine) {
+        if constexpr (requires { Adapter::retries(engine); }) return Adapter::retries(engine);
+        return false;
     }
 
     Instant turn(std::size_t node, Instant now) {
