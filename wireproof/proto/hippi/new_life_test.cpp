@@ -54,6 +54,19 @@ TEST(HippiNewLife, KeepsNothingOfTheOldOne) {
     }
 }
 
+// HIPPI-30: nor while the word that the old one ended waits.
+TEST(HippiNewLife, TheEndOfTheOldOneSaysNothingOfItsMessages) {
+    const auto after = [](bool received) {
+        Pair pair = Pair::started();
+        if (received) pair.a.submit(1);
+        pair.settle();
+        EXPECT_EQ(pair.b.messages.size(), received ? 1U : 0U);
+        pair.b.engine.on_wire_event(pair.now, WireEvent::new_life);
+        return fingerprint_at(pair.now, pair.b.engine);
+    };
+    EXPECT_EQ(after(true), after(false));
+}
+
 // HIPPI-30
 TEST(HippiNewLife, TheAnswerToAResetOfTheOldLifeDoesNotLeaveInTheNewOne) {
     Pair pair = Pair::started();
