@@ -72,6 +72,15 @@ TEST(CubicGrowth, GrowsByAnEighthInARoundTripUntilTheFirstLossIfItIsToBeFast) {
     EXPECT_LE(growth.packets(), after + after / 7);
 }
 
+// The time of the cube begins with the last fast growth: else the window would jump when it ends.
+TEST(CubicGrowth, AfterFastGrowthTheCubeBeginsAtItsEnd) {
+    CubicGrowth growth(growth_at(0), 80, 10'000);
+    growth.on_arrived(growth_at(20'000), 80, growth_rtt, true);
+    EXPECT_EQ(growth.packets(), 90U);
+    round(growth, growth_at(20'100));
+    EXPECT_EQ(growth.packets(), 90U);  // 3/7 of a packet more
+}
+
 TEST(CubicGrowth, StaysBetweenTwoAndItsMost) {
     CubicGrowth growth(growth_at(1), 4, 50);
     for (std::int64_t ms = 1'000; ms < 3'000; ms += 200) growth.on_lost(growth_at(ms), growth_rtt);
