@@ -221,10 +221,13 @@ template <class W>
         Connection& connection = peers_[from].connection;
         BufferPool& pool = *peers_[from].pool;
         const bool bare = pool.use_of(from) == BufferPool::Use::none;
-        if (bare && connection.would_put_off(frame->bytes)) {
-            lend(now, from, BufferPool::Use::answer);
+        if (bare) {
+            const Arrival arrival = connection.read(*frame);
+            if (connection.would_put_off(arrival)) lend(now, from, BufferPool::Use::answer);
+            connection.on_arrival(now, arrival);
+        } else {
+            connection.on_frame(now, *frame);
         }
-        connection.on_frame(now, *frame);
         handled += deliver_all(from);
         received += receive_following(connection, wire, now).frames;
         note_frames(from);

@@ -15,6 +15,10 @@ namespace wireproof::am {
 
 /// The two widths of the header (wire_format.hpp).
 enum class Layout : std::uint8_t { sp2, ethernet };
+/// Bytes of a header.
+constexpr std::size_t header_size_of(Layout layout) {
+    return layout == Layout::sp2 ? 32 : 48;
+}
 
 /// What a receiver does with packets that arrive before the one it expects.
 enum class Recovery : std::uint8_t {
@@ -130,7 +134,7 @@ struct Config {
     /// bytes.
     static Config shared_memory();
 
-    std::size_t header_size() const { return layout == Layout::sp2 ? 32 : 48; }
+    std::size_t header_size() const { return header_size_of(layout); }
     std::size_t data_max() const { return packet_max - header_size(); }
     std::size_t chunk_bytes() const { return data_max() * chunk_packets; }
     /// The longest store or get, in bytes: what the offset field can express.

@@ -10,32 +10,30 @@ Connection::Connection(const Config& config, const MemoryTable& memory)
 Connection::Connection(const Config& config, const MemoryTable& memory, ConnectionBuffers buffers)
     : Receiver(config, memory, std::move(buffers)) {}
 
-[[gnu::noinline]] RxVerdict Connection::on_other_frame(Instant now, const RxFrame& frame) {
+[[gnu::noinline]] RxVerdict Connection::on_other(Instant now, Arrival arrival) {
     leave_fast_path();
-    if (frame.after_overrun) overrun_ = true;
-    const bool chunk = accept_chunk_packet(now, frame);
-    return note_verdict(now, chunk ? RxVerdict::accepted : judge(now, frame));
+    if (arrival.after_overrun) overrun_ = true;
+    const bool chunk = accept_chunk_packet(now, arrival);
+    return note_verdict(now, chunk ? RxVerdict::accepted : judge(now, arrival));
 }
 
-RxVerdict Connection::judge(Instant now, const RxFrame& frame) {
+RxVerdict Connection::judge(Instant now, const Arrival& arrival) {
     if (ending_.active) return RxVerdict::refused;
-    if (frame.integrity == Integrity::damaged) return RxVerdict::corrupt;
-    const ConstBytes packet = frame.bytes;
-    if (packet.size() < config_.header_size() || packet.size() > config_.packet_max) {
-        return RxVerdict::malformed;
-    }
-    if (frame.integrity == Integrity::check &&
-        !checksum_holds(config_.layout, packet, config_.trusts_payload)) {
+    if (arrival.integrity == Integrity::damaged) return RxVerdict::corrupt;
+    const std::size_t size = arrival.bytes.size();
+    if (size < config_.header_size() || size > config_.packet_max) return RxVerdict::malformed;
+    if (arrival.integrity == Integrity::check &&
+        !checksum_holds(config_.layout, arrival.head, arrival.bytes, config_.trusts_payload)) {
         return RxVerdict::corrupt;
     }
-    const auto header = decode(config_.layout, packet);
+    const auto header = header_of(arrival.head);
     if (!header) return RxVerdict::malformed;
     if (header->dst != config_.node || header->src != config_.peer) return RxVerdict::foreign;
-    const ConstBytes behind = packet.subspan(config_.header_size());
+    const ConstBytes behind = arrival.bytes.subspan(config_.header_size());
     if (header->filler > behind.size()) return RxVerdict::malformed;
-    const ConstBytes data = behind.first(behind.size() - header->filler);
-    if (header->kind == Kind::hello) return on_hello(now, *header, data);
-    if (header->kind == Kind::unknown) return on_unknown(*header, data);
+    const Packet packet = Packet::of(*header, behind.first(behind.size() - header->filler));
+    if (header->kind == Kind::hello) return on_hello(now, packet);
+    if (header->kind == Kind::unknown) return on_unknown(packet);
 
     const bool had_session = handshake_.established();
     if (!had_session || header->cookie != handshake_.cookie()) {
@@ -47,17 +45,17 @@ RxVerdict Connection::judge(Instant now, const RxFrame& frame) {
         if (ending_.active) return RxVerdict::refused;  // the old session is reported first
     }
     commit(now, header->ack);
-    if (frame.marked) note_marked(*header);
+    if (arrival.marked) note_marked(*header);
     switch (header->kind) {
         case Kind::ack: return RxVerdict::control;
         case Kind::nack:
             if (header->id == nack_to_leaver) leave_.answered();
-            on_nack(now, *header, data);
+            on_nack(now, packet);
             return RxVerdict::control;
         case Kind::keepalive: on_keepalive(*header); return RxVerdict::control;
         default: break;
     }
-    const RxVerdict verdict = on_numbered(*header, data);
+    const RxVerdict verdict = on_numbered(packet);
     if (verdict == RxVerdict::accepted) leave_.peer_stays();
     return verdict;
 }
@@ -196,7 +194,7 @@ bool Connection::at_rest() const {
         if (!send_[i].at_rest() || !receive_[i].at_rest()) return false;
     }
     return replies_.empty() && ended_.empty() && !delivery_ && !short_here_ && !drawn_slot_ &&
-           bundle_.left == 0 && stall_.need == Need::nothing && !ending_.active;
+           bundle_.messages.left() == 0 && stall_.need == Need::nothing && !ending_.active;
 }
 
 void Connection::exchange(ConnectionBuffers& buffers) {

@@ -64,8 +64,19 @@ public:
     // Receiving.
 
     [[gnu::always_inline]] RxVerdict on_frame(Instant now, const RxFrame& frame) {
-        if (accept_message(now, frame)) return RxVerdict::accepted;
-        return on_other_frame(now, frame);
+        if (!fast_ || frame.bytes.size() < HeaderWords::size) return on_other(now, read(frame));
+        const auto head = frame.bytes.first<HeaderWords::size>();
+        const Arrival arrival = Arrival::of(HeaderWords::decode(head), frame);
+        if (accept_message(now, arrival)) return RxVerdict::accepted;
+        return on_other(now, arrival);
+    }
+    /// The same in two steps, for a caller that looks at the frame before the connection does:
+    /// nobody reads the header a second time.
+    Arrival read(const RxFrame& frame) const { return Arrival::read(config_.layout, frame); }
+    RxVerdict on_arrival(Instant now, const Arrival& arrival) {
+        const bool fast = fast_ && arrival.bytes.size() >= HeaderWords::size;
+        if (fast && accept_message(now, arrival)) return RxVerdict::accepted;
+        return on_other(now, arrival);
     }
     using Receiver::next_delivery;
     void on_wire_event(Instant now, WireEvent event);
@@ -155,7 +166,7 @@ public:
     /// Only while at_rest(). The connection takes these buffers and gives back its own; either may
     /// be none().
     void exchange(ConnectionBuffers& buffers);
-    /// A packet of this session that on_frame() would put off. The call looks only at the header.
+    /// A packet of this session that on_arrival() would put off.
     using Receiver::would_put_off;
     /// This connection has put packets off.
     bool wants_buffers() const {
@@ -177,8 +188,8 @@ public:
     /// False: the caller need not try on_run(). The connection expects only messages, or still has
     /// some to be drawn.
     bool takes_run() const {
-        return !predicting_ && !delivery_ && !drawn_slot_ && !short_here_ && bundle_.left == 0 &&
-               ended_.empty();
+        return !predicting_ && !delivery_ && !drawn_slot_ && !short_here_ &&
+               bundle_.messages.left() == 0 && ended_.empty();
     }
     /// Accepts frames of `run` from the first on, as long as they are packets of the chunk that
     /// arrives now. The result is as with on_frame() for each, and there is nothing to draw.
@@ -227,8 +238,8 @@ public:
     bool predicting() const { return predicting_; }
 
 private:
-    RxVerdict on_other_frame(Instant now, const RxFrame& frame);
-    RxVerdict judge(Instant now, const RxFrame& frame);
+    RxVerdict on_other(Instant now, Arrival arrival);
+    RxVerdict judge(Instant now, const Arrival& arrival);
 };
 
 static_assert(Engine<Connection>);

@@ -46,7 +46,8 @@ bool ConnectionState::can_predict() const {
                             !send_[i].bulk.waits() && !send_[i].keepalive_due;
         if (!steady) return false;
     }
-    return replies_.empty() && ended_.empty() && !delivery_ && !drawn_slot_ && bundle_.left == 0;
+    return replies_.empty() && ended_.empty() && !delivery_ && !drawn_slot_ &&
+           bundle_.messages.left() == 0;
 }
 
 void ConnectionState::fingerprint(Instant now, Fingerprint& sink) const {
@@ -59,7 +60,7 @@ void ConnectionState::fingerprint(Instant now, Fingerprint& sink) const {
     const auto pending = short_here_ ? std::optional(as_delivery(short_)) : delivery_;
     sink.add(pending.has_value());
     if (pending) add(*pending, sink);
-    sink.add(bundle_.left);
+    sink.add(bundle_.messages.left());
     sink.add(ended_.size());
     for (std::size_t i = 0; i < ended_.size(); ++i) add(ended_[i], sink);
     sink.add(drawn_slot_.has_value());

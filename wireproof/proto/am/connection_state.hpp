@@ -99,7 +99,7 @@ protected:
     /// The last frame may no longer exist, so nothing of it may be unpacked.
     void leave_fast_path() {
         predicting_ = false;
-        bundle_.left = 0;
+        bundle_.messages.drop();
         nothing_to_draw_ = false;
     }
     /// Only messages, acknowledgements and questions are to leave.

@@ -195,7 +195,10 @@ public:
     bool has_buffers() const { return fast_.has_buffers(); }
     bool at_rest() const { return fast_.at_rest(); }
     bool wants_buffers() const { return fast_.wants_buffers(); }
-    bool would_put_off(ConstBytes packet) const { return fast_.would_put_off(packet); }
+    /// A frame of these bytes.
+    bool would_put_off(ConstBytes packet) const {
+        return fast_.would_put_off(fast_.read({.bytes = packet, .lent = {}}));
+    }
     bool can_note() const { return fast_.can_note(); }
     bool no_chunks_out() const { return fast_.no_chunks_out(); }
     bool no_opens_with_bytes_out() const { return fast_.no_opens_with_bytes_out(); }

@@ -4,88 +4,58 @@
 #include <cstring>
 
 #include "wireproof/base/crc.hpp"
+#include "wireproof/proto/am/header_words.hpp"
 
 namespace wireproof::am {
 namespace {
 
-constexpr std::size_t sp2_size = 32;
-constexpr std::size_t ethernet_size = 48;
+constexpr std::size_t sp2_size = header_size_of(Layout::sp2);
+static_assert(HeaderWords::size == header_size_of(Layout::ethernet));
 constexpr std::size_t sp2_checksum_at = 28;
 constexpr std::size_t ethernet_checksum_at = 40;
-
-constexpr std::byte channel_bit{0x10};
-constexpr std::byte in_place_bit{0x20};
-
-std::byte kind_byte(const Header& header) {
-    auto byte = std::byte(header.kind) | std::byte(header.route << 6);
-    if (header.channel == Channel::reply) byte |= channel_bit;
-    if (header.in_place) byte |= in_place_bit;
-    return byte;
+constexpr std::size_t checksum_at(Layout layout) {
+    return layout == Layout::sp2 ? sp2_checksum_at : ethernet_checksum_at;
 }
 
-Kind kind_in(ConstBytes packet) {
-    return static_cast<Kind>(std::to_integer<unsigned>(packet[4] & std::byte{0x0F}));
+HeaderWords words_of(const Header& header) {
+    HeaderWords words;
+    words.flow = HeaderWords::flow_of(header.dst, header.src, header.kind, header.channel);
+    if (header.in_place) words.flow |= HeaderWords::in_place;
+    words.route = header.route;
+    words.round = header.round;
+    words.count = header.count;
+    words.cookie = header.cookie;
+    words.number = header.number;
+    words.ack = header.ack;
+    words.id = header.id;
+    words.offset = header.offset;
+    words.filler = header.filler;
+    return words;
 }
 
-// The first 16 bytes are the same in both widths.
-template <std::size_t N>
-void encode_common(const Header& header, std::span<std::byte, N> to) {
-    store_le_at<std::uint16_t, 0>(to, header.dst);
-    store_le_at<std::uint16_t, 2>(to, header.src);
-    to[4] = kind_byte(header);
-    to[5] = std::byte(header.round);
-    store_le_at<std::uint16_t, 6>(to, header.count);
-    store_le_at<std::uint64_t, 8>(to, header.cookie);
+// The first 16 bytes are the same in both layouts.
+void encode_sp2(const HeaderWords& words, std::span<std::byte, sp2_size> to) {
+    std::array<std::byte, HeaderWords::size> wide;
+    words.encode(wide);
+    std::memcpy(to.data(), wide.data(), 16);
+    store_le_at<std::uint16_t, 16>(to, static_cast<std::uint16_t>(words.number));
+    store_le_at<std::uint16_t, 18>(to, static_cast<std::uint16_t>(words.ack[0]));
+    store_le_at<std::uint16_t, 20>(to, static_cast<std::uint16_t>(words.ack[1]));
+    store_le_at<std::uint16_t, 22>(to, static_cast<std::uint16_t>(words.id));
+    store_le_at<std::uint32_t, 24>(to, static_cast<std::uint32_t>(words.offset));
+    store_le_at<std::uint32_t, sp2_checksum_at>(to, std::uint32_t{0});
 }
 
-void encode_sp2(const Header& header, std::span<std::byte, sp2_size> to) {
-    encode_common(header, to);
-    store_le_at<std::uint16_t, 16>(to, static_cast<std::uint16_t>(header.number));
-    store_le_at<std::uint16_t, 18>(to, static_cast<std::uint16_t>(header.ack[0]));
-    store_le_at<std::uint16_t, 20>(to, static_cast<std::uint16_t>(header.ack[1]));
-    store_le_at<std::uint16_t, 22>(to, static_cast<std::uint16_t>(header.id));
-    store_le_at<std::uint32_t, 24>(to, static_cast<std::uint32_t>(header.offset));
-    store_le_at<std::uint32_t, 28>(to, std::uint32_t{0});
-}
-
-void encode_ethernet(const Header& header, std::span<std::byte, ethernet_size> to) {
-    encode_common(header, to);
-    store_le_at<std::uint32_t, 16>(to, header.number);
-    store_le_at<std::uint32_t, 20>(to, header.ack[0]);
-    store_le_at<std::uint32_t, 24>(to, header.ack[1]);
-    store_le_at<std::uint32_t, 28>(to, header.id);
-    store_le_at<std::uint64_t, 32>(to, header.offset);
-    store_le_at<std::uint32_t, 40>(to, std::uint32_t{0});              // checksum
-    store_le_at<std::uint32_t, 44>(to, std::uint32_t{header.filler});  // its upper half is zero
-}
-
-template <std::size_t N>
-void decode_common(std::span<const std::byte, N> from, Header& header) {
-    header.dst = load_le_at<std::uint16_t, 0>(from);
-    header.src = load_le_at<std::uint16_t, 2>(from);
-    header.kind = kind_in(from);
-    header.channel = (from[4] & channel_bit) != std::byte{0} ? Channel::reply : Channel::request;
-    header.in_place = (from[4] & in_place_bit) != std::byte{0};
-    header.route = std::to_integer<std::uint8_t>(from[4] >> 6);
-    header.round = std::to_integer<std::uint8_t>(from[5]);
-    header.count = load_le_at<std::uint16_t, 6>(from);
-    header.cookie = load_le_at<std::uint64_t, 8>(from);
-}
-
-void decode_sp2(std::span<const std::byte, sp2_size> from, Header& header) {
-    header.number = load_le_at<std::uint16_t, 16>(from);
-    header.ack = {load_le_at<std::uint16_t, 18>(from), load_le_at<std::uint16_t, 20>(from)};
-    header.id = load_le_at<std::uint16_t, 22>(from);
-    header.offset = load_le_at<std::uint32_t, 24>(from);
-}
-
-bool decode_ethernet(std::span<const std::byte, ethernet_size> from, Header& header) {
-    header.number = load_le_at<std::uint32_t, 16>(from);
-    header.ack = {load_le_at<std::uint32_t, 20>(from), load_le_at<std::uint32_t, 24>(from)};
-    header.id = load_le_at<std::uint32_t, 28>(from);
-    header.offset = load_le_at<std::uint64_t, 32>(from);
-    header.filler = load_le_at<std::uint16_t, 44>(from);
-    return load_le_at<std::uint16_t, 46>(from) == 0;
+HeaderWords decode_sp2(std::span<const std::byte, sp2_size> from) {
+    HeaderWords words;
+    words.set_first(load_le_at<std::uint64_t, 0>(from));
+    words.cookie = load_le_at<std::uint64_t, 8>(from);
+    words.number = load_le_at<std::uint16_t, 16>(from);
+    words.ack = {load_le_at<std::uint16_t, 18>(from), load_le_at<std::uint16_t, 20>(from)};
+    words.id = load_le_at<std::uint16_t, 22>(from);
+    words.offset = load_le_at<std::uint32_t, 24>(from);
+    words.checksum = load_le_at<std::uint32_t, sp2_checksum_at>(from);
+    return words;
 }
 
 // For each kind, the channels that carry it: bit 0 request, bit 1 reply. Values that are no kind
@@ -131,26 +101,36 @@ FrameInfo describe(Layout layout, ConstBytes packet) {
 }  // namespace
 
 void encode(const Header& header, Layout layout, Bytes to) {
+    const HeaderWords words = words_of(header);
     if (layout == Layout::sp2) {
-        encode_sp2(header, to.first<sp2_size>());
+        encode_sp2(words, to.first<sp2_size>());
     } else {
-        encode_ethernet(header, to.first<ethernet_size>());
+        words.encode(to.first<HeaderWords::size>());
     }
 }
 
-std::optional<Header> decode(Layout layout, ConstBytes packet) {
+HeaderWords read_words(Layout layout, ConstBytes packet) {
+    if (layout == Layout::sp2) return decode_sp2(packet.first<sp2_size>());
+    return HeaderWords::decode(packet.first<HeaderWords::size>());
+}
+
+std::optional<Header> header_of(const HeaderWords& words) {
     Header header;
-    if (layout == Layout::sp2) {
-        if (packet.size() < sp2_size) return std::nullopt;
-        const auto from = packet.first<sp2_size>();
-        decode_common(from, header);
-        decode_sp2(from, header);
-    } else {
-        if (packet.size() < ethernet_size) return std::nullopt;
-        const auto from = packet.first<ethernet_size>();
-        decode_common(from, header);
-        if (!decode_ethernet(from, header)) return std::nullopt;
-    }
+    header.dst = static_cast<std::uint16_t>(words.flow);
+    header.src = static_cast<std::uint16_t>(words.flow >> 16);
+    header.kind = words.kind();
+    header.channel = words.channel();
+    header.in_place = (words.flow & HeaderWords::in_place) != 0;
+    header.route = words.route;
+    header.round = words.round;
+    header.count = words.count;
+    header.cookie = words.cookie;
+    header.number = words.number;
+    header.ack = words.ack;
+    header.id = words.id;
+    header.offset = words.offset;
+    header.filler = static_cast<std::uint16_t>(words.filler);
+    if (words.filler != header.filler) return std::nullopt;
     if (header.in_place && header.kind != Kind::open) return std::nullopt;
     const bool may_be_filled =
         header.kind == Kind::chunk || (header.kind == Kind::open && !header.in_place);
@@ -160,9 +140,14 @@ std::optional<Header> decode(Layout layout, ConstBytes packet) {
     return header;
 }
 
+std::optional<Header> decode(Layout layout, ConstBytes packet) {
+    if (packet.size() < header_size_of(layout)) return std::nullopt;
+    return header_of(read_words(layout, packet));
+}
+
 std::uint32_t checksum(Layout layout, ConstBytes header, ConstBytes data) {
-    const std::size_t size = layout == Layout::sp2 ? sp2_size : ethernet_size;
-    const std::size_t at = layout == Layout::sp2 ? sp2_checksum_at : ethernet_checksum_at;
+    const std::size_t size = header_size_of(layout);
+    const std::size_t at = checksum_at(layout);
     // Zeroes in place of the checksum, and the four bytes after it in the wide layout.
     const std::uint32_t behind =
         size > at + 4 ? load_le<std::uint32_t>(header.subspan(at + 4).first<4>()) : 0;
@@ -176,21 +161,22 @@ std::uint32_t checksum(Layout layout, ConstBytes header, ConstBytes data) {
 }
 
 void store_checksum(Layout layout, Bytes header, std::uint32_t checksum) {
-    const std::size_t at = layout == Layout::sp2 ? sp2_checksum_at : ethernet_checksum_at;
-    store_le<std::uint32_t>(header.subspan(at).first<4>(), checksum);
+    store_le<std::uint32_t>(header.subspan(checksum_at(layout)).first<4>(), checksum);
+}
+
+bool checksum_holds(Layout layout, const HeaderWords& words, ConstBytes packet,
+                    bool trusts_payload) {
+    const std::size_t size = header_size_of(layout);
+    const std::size_t filler = words.filler & 0xFFFF;
+    if (filler > packet.size() - size) return false;
+    const ConstBytes behind = packet.subspan(size, packet.size() - size - filler);
+    const ConstBytes data = covered(behind, words.kind(), trusts_payload);
+    return words.checksum == checksum(layout, packet.first(size), data);
 }
 
 bool checksum_holds(Layout layout, ConstBytes packet, bool trusts_payload) {
-    const std::size_t size = layout == Layout::sp2 ? sp2_size : ethernet_size;
-    const std::size_t at = layout == Layout::sp2 ? sp2_checksum_at : ethernet_checksum_at;
-    if (packet.size() < size) return false;
-    const auto stored = load_le<std::uint32_t>(packet.subspan(at).first<4>());
-    const std::size_t filler =
-        layout == Layout::sp2 ? 0 : load_le<std::uint16_t>(packet.subspan<44, 2>());
-    if (filler > packet.size() - size) return false;
-    const ConstBytes behind = packet.subspan(size, packet.size() - size - filler);
-    const ConstBytes data = covered(behind, kind_in(packet), trusts_payload);
-    return stored == checksum(layout, packet.first(size), data);
+    return packet.size() >= header_size_of(layout) &&
+           checksum_holds(layout, read_words(layout, packet), packet, trusts_payload);
 }
 
 void OpenBody::encode(std::span<std::byte, size> to) const {

@@ -11,8 +11,9 @@ bool Receiver::takes_message(Channel channel) const {
 }
 
 /// The wire has not checked the frame, and the checksum of the frame is right.
-[[gnu::noinline]] bool Receiver::is_signed(const RxFrame& frame) const {
-    return frame.integrity == Integrity::check && checksum_holds(config_.layout, frame.bytes);
+[[gnu::noinline]] bool Receiver::is_signed(const Arrival& arrival) const {
+    return arrival.integrity == Integrity::check &&
+           checksum_holds(config_.layout, arrival.head, arrival.bytes, false);
 }
 
 }  // namespace wireproof::am

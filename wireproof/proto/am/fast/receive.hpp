@@ -3,7 +3,7 @@
 // of receive/receiver.hpp includes this file; no other file may.
 #pragma once
 
-#include "wireproof/proto/am/fast/short_header.hpp"
+#include "wireproof/proto/am/arrival.hpp"
 #include "wireproof/proto/am/receive/receiver.hpp"
 
 namespace wireproof::am {
@@ -22,38 +22,35 @@ template <Channel channel>
 }
 
 /// The packet belongs to the session and has the expected number.
-[[gnu::always_inline]] inline bool Receiver::is_next(const ShortHeader& header,
+[[gnu::always_inline]] inline bool Receiver::is_next(const HeaderWords& header,
                                                      const ReceiveWindow& window) const {
     return header.cookie == handshake_.cookie() && header.number == window.expected();
 }
 
 // All fields of the header are known in advance, except those of the message. Each is checked once,
 // and nothing changes before all checks have succeeded. Each channel has its own copy of the code,
-// so that all addresses are constants.
-[[gnu::always_inline]] inline bool Receiver::accept_message(Instant now, const RxFrame& frame) {
-    if (!fast_ || frame.marked || frame.bytes.size() < ShortHeader::size) return false;
-    const auto head = frame.bytes.first<ShortHeader::size>();
-    const std::uint64_t address = ShortHeader::address_in(head);
-    if (address == receive_[0].single_address) {
-        return accept_message_on<Channel::request>(now, frame);
-    }
-    return address == receive_[1].single_address && accept_message_on<Channel::reply>(now, frame);
+// so that all places in memory are constants.
+[[gnu::always_inline]] inline bool Receiver::accept_message(Instant now, const Arrival& arrival) {
+    if (arrival.marked) return false;
+    const std::uint64_t flow = arrival.head.flow;
+    if (flow == receive_[0].single_flow) return accept_message_on<Channel::request>(now, arrival);
+    return flow == receive_[1].single_flow && accept_message_on<Channel::reply>(now, arrival);
 }
 
 template <Channel channel>
-[[gnu::always_inline]] inline bool Receiver::accept_message_on(Instant now, const RxFrame& frame) {
-    const auto head = frame.bytes.first<ShortHeader::size>();
-    const ShortHeader header = ShortHeader::decode(head);
-    const ConstBytes arguments = frame.bytes.subspan(ShortHeader::size);
+[[gnu::always_inline]] inline bool Receiver::accept_message_on(Instant now,
+                                                               const Arrival& arrival) {
+    const HeaderWords& header = arrival.head;
+    const ConstBytes arguments = arrival.bytes.subspan(HeaderWords::size);
     const ReceiveWindow& window = receive_[static_cast<std::size_t>(channel)].window;
-    const bool predicted =
-        is_next(header, window) && header.id - 1 < handler_max &&
-        header.count == arguments.size() && header.count <= config_.message_max &&
-        ShortHeader::filler_in(head) == 0 && (predicting_ || takes_message(channel)) &&
-        (frame.integrity == Integrity::intact || is_signed(frame));
+    const bool predicted = is_next(header, window) && header.id - 1 < handler_max &&
+                           header.count == arguments.size() &&
+                           header.count <= config_.message_max && header.filler == 0 &&
+                           (predicting_ || takes_message(channel)) &&
+                           (arrival.integrity == Integrity::intact || is_signed(arrival));
     if (!predicted) return false;
-    if (frame.after_overrun) overrun_ = true;
-    bundle_.left = 0;  // of a frame that is no longer valid
+    if (arrival.after_overrun) overrun_ = true;
+    bundle_.messages.drop();  // of a frame that is no longer valid
     nothing_to_draw_ = false;
     commit(now, header.ack);
     pass_message<channel>(header.id, arguments);
@@ -77,12 +74,10 @@ template <Channel channel>
     const bool usual = bundle_.number == window.expected() && receive_[0].window.nothing_ahead() &&
                        receive_[1].window.nothing_ahead() && !(is_request && replies_.full());
     if (!usual) return false;
-    const auto entry =
-        BundleEntry::decode(std::span<const std::byte, BundleEntry::size>(bundle_.at, 4));
-    pass_message<channel>(entry.handler, ConstBytes(bundle_.at + BundleEntry::size, entry.bytes));
+    const auto message = bundle_.messages.next(config_.message_max);
+    if (!message) return false;
+    pass_message<channel>(message->handler, message->arguments);
     bundle_.number = window.expected();
-    bundle_.at += BundleEntry::size + short_.size;
-    --bundle_.left;
     return true;
 }
 

@@ -49,7 +49,7 @@ bool Sender::end_run(Instant now) {
 /// Puts the checksum of the header, or of the whole frame, into `frame`, which has zeroes in its
 /// place.
 [[gnu::noinline]] void Sender::sign_short(Bytes frame, Kind kind) const {
-    const auto head = frame.first<ShortHeader::size>();
+    const auto head = frame.first<HeaderWords::size>();
     Crc32c crc;
     crc.add(covers_data(kind, config_.trusts_payload) ? frame : head);
     store_checksum(config_.layout, head, crc.value());
@@ -60,8 +60,8 @@ void Sender::fill_more(Channel channel, const SendWindow::Saved& message, TxFram
     const SendWindow::Bundle bundle = window.fast_bundle();
     const bool single = bundle.messages == 1;
     const ConstBytes data = single ? window.data_of_next(message) : bundle.entries;
-    ShortHeader header = fast_header(channel);
-    header.address = single ? sender(channel).addresses.single : sender(channel).addresses.bundle;
+    HeaderWords header = fast_header(channel);
+    header.flow = single ? sender(channel).flows.single : sender(channel).flows.bundle;
     header.count = single ? message.count : static_cast<std::uint16_t>(bundle.messages);
     header.id = single ? message.id : 0;
     if (message.kind == Kind::open) head_open(message, data, out, header);
@@ -72,16 +72,16 @@ void Sender::fill_more(Channel channel, const SendWindow::Saved& message, TxFram
 }
 
 void Sender::head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
-                       ShortHeader& header) {
-    header.address = send_[0].addresses.open | (open.in_place ? ShortHeader::in_place : 0);
+                       HeaderWords& header) {
+    header.flow = send_[0].flows.open | (open.in_place ? HeaderWords::in_place : 0);
     if (open.in_place) return;
     header.filler = filler_of(out, Channel::request, {.message = &open, .data = data});
 }
 
 /// Writes the whole frame. encode() leaves zeroes in the checksum field, and the checksum is
 /// computed with them.
-void Sender::add_fast(TxFrame& out, const ShortHeader& header, ConstBytes data, Kind kind) const {
-    constexpr std::size_t size = ShortHeader::size;
+void Sender::add_fast(TxFrame& out, const HeaderWords& header, ConstBytes data, Kind kind) const {
+    constexpr std::size_t size = HeaderWords::size;
     if (data.size() <= copied_max) {
         const Bytes room = out.add_room(size + data.size());
         header.encode(room.first<size>());

@@ -2,15 +2,15 @@
 // send/sender.hpp includes this file; no other file may.
 #pragma once
 
-#include "wireproof/proto/am/fast/short_header.hpp"
+#include "wireproof/proto/am/header_words.hpp"
 #include "wireproof/proto/am/send/sender.hpp"
 
 namespace wireproof::am {
 
 /// The fields of a numbered packet that do not depend on its message.
-[[gnu::always_inline]] inline ShortHeader Sender::fast_header(Channel channel) const {
+[[gnu::always_inline]] inline HeaderWords Sender::fast_header(Channel channel) const {
     const SendWindow& window = sender(channel).window;
-    ShortHeader header;
+    HeaderWords header;
     stamp(header);
     header.round = window.round();
     header.number = window.first_unsent();
@@ -23,12 +23,12 @@ template <Channel channel>
                                                          ConstBytes arguments, Bytes room) const {
     // The local header stays in registers. In memory it would be written field by field and read in
     // words, and each of these reads would wait for the writes.
-    ShortHeader header = fast_header(channel);
-    header.address = sender(channel).addresses.single;
+    HeaderWords header = fast_header(channel);
+    header.flow = sender(channel).flows.single;
     header.count = static_cast<std::uint16_t>(arguments.size());
     header.id = handler;
-    header.encode(room.first<ShortHeader::size>());
-    copy_words(room.data() + ShortHeader::size, arguments.data(), arguments.size());
+    header.encode(room.first<HeaderWords::size>());
+    copy_words(room.data() + HeaderWords::size, arguments.data(), arguments.size());
 }
 
 /// Packets of the fast path have left and used `numbers` numbers of the window. This changes what
@@ -55,7 +55,7 @@ template <Channel channel>
 [[gnu::always_inline]] inline void Sender::fill_single(const SendWindow::Saved& message,
                                                        TxFrame& out) {
     const ConstBytes data = sender(channel).window.single_arguments(message);
-    const Bytes room = out.add_all(ShortHeader::size + data.size());
+    const Bytes room = out.add_all(HeaderWords::size + data.size());
     write_message<channel>(message.id, data, room);
     note_left(channel, message_kind(channel), 1, 1);
     if (out.wants_check()) sign_short(room, message_kind(channel));
@@ -103,7 +103,7 @@ template <Channel channel>
 [[gnu::always_inline]] inline std::size_t Sender::write_single(
     const SingleMessage<channel>& message, Bytes room) const {
     write_message<channel>(static_cast<std::uint32_t>(message.handler), message.arguments, room);
-    return ShortHeader::size + message.arguments.size();
+    return HeaderWords::size + message.arguments.size();
 }
 
 template <Channel channel>

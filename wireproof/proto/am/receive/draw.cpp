@@ -33,7 +33,7 @@ std::optional<Delivery> Receiver::draw_general() {
             return drawn;
         }
         if (place_early() || pass_held(Channel::request) || pass_held(Channel::reply)) continue;
-        if (bundle_.left == 0) return std::nullopt;
+        if (bundle_.messages.left() == 0) return std::nullopt;
         (void)unpack_next();
         if (short_here_) unfold_short();
     }

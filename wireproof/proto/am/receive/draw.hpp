@@ -18,7 +18,7 @@ inline std::optional<Delivery> Receiver::next_delivery() {
     const bool usual = !drawn_slot_ && !ending_.active && ended_.empty() &&
                        receive_[0].window.nothing_ahead() && receive_[1].window.nothing_ahead();
     if (!usual) return draw_general();
-    if (bundle_.left > 0 && !short_here_ && !delivery_ && !unpack_fast()) {
+    if (bundle_.messages.left() > 0 && !short_here_ && !delivery_ && !unpack_fast()) {
         return draw_general();
     }
     if (short_here_) unfold_short();
@@ -33,7 +33,8 @@ inline const ShortMessage* Receiver::take_message() {
     const bool usual = predicting_ || (!drawn_slot_ && !ending_.active && ended_.empty());
     if (!usual) return nullptr;
     if (!short_here_) {
-        if (predicting_ || bundle_.left == 0 || delivery_ || !unpack_fast()) return nullptr;
+        if (predicting_ || bundle_.messages.left() == 0 || delivery_ || !unpack_fast())
+            return nullptr;
     }
     short_here_ = false;
     may_reply_ = short_.is_request;

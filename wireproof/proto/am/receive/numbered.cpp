@@ -5,24 +5,12 @@
 #include "wireproof/proto/am/receive/receiver.hpp"
 
 namespace wireproof::am {
-namespace {
-
-// Only an entry says where the next one begins, so cache lines that another processor owns would
-// arrive one by one. If most lines have no entry, the handlers may not need them, and nothing is
-// fetched.
-void fetch_entries(ConstBytes data, std::uint32_t messages) {
-    constexpr std::size_t line = 64;
-    if (data.size() > messages * line) return;
-    for (std::size_t at = line; at < data.size(); at += line) __builtin_prefetch(&data[at]);
-}
-
-}  // namespace
-
-RxVerdict Receiver::on_numbered(const Header& header, ConstBytes data) {
+RxVerdict Receiver::on_numbered(const Packet& packet) {
+    const Header& header = packet.header;
     ReceiveWindow& window = receiver(header.channel).window;
     if (!has_buffers() && needs_buffers(header)) return put_off(header);
-    if (!well_formed(header, data)) return RxVerdict::malformed;
-    if (header.kind == Kind::bundle) return on_bundle(header, data);
+    if (!well_formed(packet)) return RxVerdict::malformed;
+    if (header.kind == Kind::bundle) return on_bundle(packet);
     const auto at = window.placement_of(header.number);
     using Place = ReceiveWindow::Place;
     if (at.place == Place::stale) return RxVerdict::stale;
@@ -38,19 +26,19 @@ RxVerdict Receiver::on_numbered(const Header& header, ConstBytes data) {
         }
         if (drops) return RxVerdict::out_of_sequence;
     }
-    return header.kind == Kind::chunk ? on_chunk(header, data, at) : on_short(header, data, at);
+    return header.kind == Kind::chunk ? on_chunk(header, packet.payload, at) : on_short(packet, at);
 }
 
 // A reply in order is delivered from its frame, and the receiver owes only an acknowledgement for
 // it. A connection that only waits for replies has no packet in flight, so its buffers may be lent
 // to others.
-bool Receiver::needs_buffers(const Header& packet) {
-    return packet.channel == Channel::request || packet.kind == Kind::chunk;
+bool Receiver::needs_buffers(const Header& header) {
+    return header.channel == Channel::request || header.kind == Kind::chunk;
 }
 
-bool Receiver::would_put_off(ConstBytes packet) const {
+bool Receiver::would_put_off(const Arrival& arrival) const {
     if (has_buffers() || ending_.active || !handshake_.established()) return false;
-    const auto header = decode(config_.layout, packet);
+    const auto header = header_of(arrival.head);
     if (!header || header->cookie != handshake_.cookie()) return false;
     if (!is_numbered(header->kind) || !needs_buffers(*header)) return false;
     const auto at = receiver(header->channel).window.placement_of(header->number);
@@ -75,91 +63,83 @@ RxVerdict Receiver::put_off(const Header& header) {
 }
 
 // Whether a sender of this configuration may write this packet. The check needs no state.
-bool Receiver::well_formed(const Header& header, ConstBytes data) const {
-    const bool fits = header.count <= config_.message_max && header.count == data.size();
+bool Receiver::well_formed(const Packet& packet) const {
+    const auto& [header, body, payload] = packet;
+    const bool fits = header.count <= config_.message_max && header.count == payload.size();
     switch (header.kind) {
         case Kind::request: return fits && header.id != 0 && header.id <= handler_max;
         case Kind::reply:
-            if (header.id == 0)
-                return header.count == data.size() && data.size() == RefusalBody::size;
-            return fits && header.id <= handler_max;
-        case Kind::open: {
-            if (data.size() < OpenBody::size || header.id >= config_.stores_max) return false;
-            const auto body = OpenBody::decode(data.first<OpenBody::size>());
-            const bool usual = body.handler != 0 && body.handler <= handler_max &&
-                               body.total <= config_.transfer_max();
-            const std::size_t bytes = data.size() - OpenBody::size;
-            if (!header.in_place) {
-                return usual && bytes == config_.open_bytes && bytes < body.total;
-            }
-            return usual && header.id == 0 && header.count <= 1 &&
-                   (bytes == 0 || (bytes == body.total && bytes <= config_.open_bytes));
+            if (header.id != 0) return fits && header.id <= handler_max;
+            return std::holds_alternative<RefusalBody>(body) && payload.empty() &&
+                   header.count == RefusalBody::size;
+        case Kind::open: return is_open(packet);
+        case Kind::get_request: {
+            const auto* const get = std::get_if<GetBody>(&body);
+            return get != nullptr && payload.empty() && header.id < config_.gets_max &&
+                   get->total <= config_.transfer_max();
         }
-        case Kind::get_request:
-            return data.size() == GetBody::size && header.id < config_.gets_max &&
-                   GetBody::decode(data.first<GetBody::size>()).total <= config_.transfer_max();
         case Kind::chunk:
-            return !data.empty() && header.id < receiver(header.channel).incoming.size();
+            return !payload.empty() && header.id < receiver(header.channel).incoming.size();
         case Kind::bundle:
-            return data.size() <= config_.bundle_max && header.id == 0 &&
-                   is_bundle(data, header.count);
+            return payload.size() <= config_.bundle_max && header.id == 0 &&
+                   BundleRange(payload, header.count).are_right(config_.message_max);
         default: return false;
     }
 }
 
-bool Receiver::is_bundle(ConstBytes data, std::uint32_t messages) const {
-    if (messages == 0) return false;
-    fetch_entries(data, messages);
-    for (std::uint32_t i = 0; i < messages; ++i) {
-        if (data.size() < BundleEntry::size) return false;
-        const auto entry = BundleEntry::decode(data.first<BundleEntry::size>());
-        const std::size_t size = BundleEntry::size + entry.bytes;
-        if (entry.handler == 0 || entry.bytes > config_.message_max || size > data.size()) {
-            return false;
-        }
-        data = data.subspan(size);
+bool Receiver::is_open(const Packet& packet) const {
+    const Header& header = packet.header;
+    const auto* const body = std::get_if<OpenBody>(&packet.body);
+    if (body == nullptr || header.id >= config_.stores_max || body->handler == 0 ||
+        body->handler > handler_max || body->total > config_.transfer_max()) {
+        return false;
     }
-    return data.empty();
+    const std::size_t bytes = packet.payload.size();
+    if (!header.in_place) return bytes == config_.open_bytes && bytes < body->total;
+    return header.id == 0 && header.count <= 1 &&
+           (bytes == 0 || (bytes == body->total && bytes <= config_.open_bytes));
 }
 
 // Each message counts as if it had arrived in its own packet. The receiver looks at a message when
 // the messages before it have been drawn, because a handler may take the last place for a reply.
-RxVerdict Receiver::on_bundle(const Header& header, ConstBytes data) {
-    bundle_ = {header.count, header.number, data.data(), header.channel, header.round};
+RxVerdict Receiver::on_bundle(const Packet& packet) {
+    const Header& header = packet.header;
+    bundle_ = {{packet.payload, header.count}, header.number, header.channel, header.round};
     const RxVerdict first = unpack_next();
     RxVerdict verdict = first;
-    while (bundle_.left > 0 && verdict != RxVerdict::accepted) verdict = unpack_next();
+    while (bundle_.messages.left() > 0 && verdict != RxVerdict::accepted) verdict = unpack_next();
     return verdict == RxVerdict::accepted ? verdict : first;
 }
 
 RxVerdict Receiver::unpack_next() {
     if (unpack_fast()) return RxVerdict::accepted;
-    const ReceiveWindow& window = receiver(bundle_.channel).window;
-    const auto entry =
-        BundleEntry::decode(std::span<const std::byte, BundleEntry::size>(bundle_.at, 4));
-    Header header;
-    header.kind = message_kind(bundle_.channel);
-    header.channel = bundle_.channel;
-    header.round = bundle_.round;
-    header.count = entry.bytes;
-    header.number = bundle_.number;
-    header.id = entry.handler;
-    const ConstBytes data(bundle_.at + BundleEntry::size, entry.bytes);
-    --bundle_.left;
-    bundle_.number = window.number_after(bundle_.number);
-    bundle_.at = data.data() + data.size();
-    const RxVerdict verdict = on_numbered(header, data);
+    const auto message = bundle_.messages.next(config_.message_max);
+    if (!message) bundle_.messages.drop();  // the peer has changed the frame meanwhile
+    const RxVerdict verdict = message ? on_unpacked(*message) : RxVerdict::malformed;
     if (verdict != RxVerdict::accepted) ++stats_.unpacked[static_cast<std::size_t>(verdict)];
     return verdict;
 }
 
-RxVerdict Receiver::on_short(const Header& header, ConstBytes data, ReceiveWindow::Placement at) {
+RxVerdict Receiver::on_unpacked(const BundleRange::Message& message) {
+    Header header;
+    header.kind = message_kind(bundle_.channel);
+    header.channel = bundle_.channel;
+    header.round = bundle_.round;
+    header.count = static_cast<std::uint16_t>(message.arguments.size());
+    header.number = bundle_.number;
+    header.id = message.handler;
+    bundle_.number = receiver(bundle_.channel).window.number_after(bundle_.number);
+    return on_numbered({header, {}, message.arguments});
+}
+
+RxVerdict Receiver::on_short(const Packet& packet, ReceiveWindow::Placement at) {
+    const Header& header = packet.header;
     ReceiveWindow& window = receiver(header.channel).window;
     ReceiveWindow::Message& message = window.message(at.distance);
     if (window.has(at.distance)) return RxVerdict::duplicate;
     if (message.known()) return RxVerdict::malformed;  // a chunk has begun under this number
     if (at.place == ReceiveWindow::Place::ahead) {
-        if (!window.hold(message, data)) return RxVerdict::out_of_sequence;
+        if (!window.hold(message, packet.body, packet.payload)) return RxVerdict::out_of_sequence;
         message.kind = header.kind;
         message.span = message.arrived = 1;
         message.id = header.id;
@@ -168,7 +148,7 @@ RxVerdict Receiver::on_short(const Header& header, ConstBytes data, ReceiveWindo
         window.mark(at.distance);
         return RxVerdict::held;
     }
-    if (header.in_place) return on_note(header, data);
+    if (header.in_place) return on_note(packet);
     const bool store_is_open =
         header.kind == Kind::open && receiver(Channel::request).incoming[header.id].active;
     if (store_is_open) return RxVerdict::malformed;
@@ -177,7 +157,7 @@ RxVerdict Receiver::on_short(const Header& header, ConstBytes data, ReceiveWindo
     message.kind = header.kind;
     message.span = 1;
     pass_expected(header.channel);
-    accept_short(header.kind, header.id, data);
+    accept_short(header.kind, header.id, packet.body, packet.payload);
     return RxVerdict::accepted;
 }
 
@@ -187,18 +167,18 @@ void Receiver::pass_expected(Channel channel) {
     if (channel == Channel::request) stall_.need = Need::nothing;
 }
 
-void Receiver::accept_short(Kind kind, std::uint32_t id, ConstBytes data) {
+void Receiver::accept_short(Kind kind, std::uint32_t id, const Body& body, ConstBytes payload) {
     switch (kind) {
-        case Kind::request: delivery_ = Request{static_cast<HandlerId>(id), data}; break;
+        case Kind::request: delivery_ = Request{static_cast<HandlerId>(id), payload}; break;
         case Kind::reply:
             if (id == 0) {
-                accept_refusal(RefusalBody::decode(data.first<RefusalBody::size>()));
+                accept_refusal(std::get<RefusalBody>(body));
             } else {
-                delivery_ = Reply{static_cast<HandlerId>(id), data};
+                delivery_ = Reply{static_cast<HandlerId>(id), payload};
             }
             break;
-        case Kind::open: open_store(id, data); break;
-        case Kind::get_request: serve_get(id, GetBody::decode(data.first<GetBody::size>())); break;
+        case Kind::open: open_store(id, std::get<OpenBody>(body), payload); break;
+        case Kind::get_request: serve_get(id, std::get<GetBody>(body)); break;
         default: break;
     }
 }
@@ -282,10 +262,12 @@ bool Receiver::pass_held(Channel channel) {
         return true;
     }
     const ConstBytes data = window.held(message);
-    if (message.in_place && !take_note(data)) return false;
+    const Body body = read_body(message.kind, message.id, data);
+    const ConstBytes payload = data.subspan(size_of(body));
+    if (message.in_place && !take_note(std::get<OpenBody>(body), payload)) return false;
     if (message.awaited) window.owe_ack();
     pass_expected(channel);
-    if (!message.in_place) accept_short(message.kind, message.id, data);
+    if (!message.in_place) accept_short(message.kind, message.id, body, payload);
     if (delivery_) {
         drawn_slot_ = message.slot;  // its arguments stay in use until the next draw
         drawn_channel_ = channel;

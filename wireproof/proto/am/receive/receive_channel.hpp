@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "wireproof/proto/am/fast/short_header.hpp"
+#include "wireproof/proto/am/header_words.hpp"
 #include "wireproof/proto/am/receive/incoming.hpp"
 #include "wireproof/proto/am/receive/receive_window.hpp"
 
@@ -26,14 +26,14 @@ public:
 
     ReceiveChannel(const Config& config, Channel channel, Buffers buffers)
         : window(config, channel, std::move(buffers.window)),
-          single_address(address_of(config, channel, message_kind(channel))),
-          chunk_address(address_of(config, channel, Kind::chunk)),
+          single_flow(flow_of(config, channel, message_kind(channel))),
+          chunk_flow(flow_of(config, channel, Kind::chunk)),
           incoming(std::move(buffers.incoming)) {}
 
     ReceiveWindow window;
-    // ShortHeader::address of packets that arrive.
-    std::uint64_t single_address;
-    std::uint64_t chunk_address;
+    // Of packets that arrive.
+    std::uint64_t single_flow;
+    std::uint64_t chunk_flow;
     /// By transfer id. Request channel: stores of the peer; reply channel: gets of this node.
     std::vector<Incoming> incoming;
 
@@ -79,8 +79,8 @@ public:
     }
 
 private:
-    static std::uint64_t address_of(const Config& config, Channel channel, Kind kind) {
-        return ShortHeader::address_of(config.node, config.peer, kind, channel);
+    static std::uint64_t flow_of(const Config& config, Channel channel, Kind kind) {
+        return HeaderWords::flow_of(config.node, config.peer, kind, channel);
     }
 
     std::uint32_t arriving_ = 0;

@@ -96,26 +96,29 @@ std::size_t ReceiveWindow::slot_begin(std::uint32_t slot) const {
     return small_slots_ * small_size + (slot - small_slots_) * large_size_;
 }
 
-std::optional<std::uint32_t> ReceiveWindow::fill_slot(ConstBytes data) {
-    auto& free = data.size() <= small_size ? free_small_ : free_large_;
+std::optional<std::uint32_t> ReceiveWindow::fill_slot(const Body& body, ConstBytes payload) {
+    const std::size_t before = size_of(body);
+    auto& free = before + payload.size() <= small_size ? free_small_ : free_large_;
     if (free.empty()) return std::nullopt;
     const std::uint32_t slot = free.back();
     free.pop_back();
-    std::copy(data.begin(), data.end(), held_.bytes().subspan(slot_begin(slot)).begin());
+    const Bytes to = held_.bytes().subspan(slot_begin(slot));
+    encode(body, to);
+    std::copy(payload.begin(), payload.end(), to.subspan(before).begin());
     return slot;
 }
 
-bool ReceiveWindow::hold(Message& message, ConstBytes data) {
-    const auto slot = fill_slot(data);
+bool ReceiveWindow::hold(Message& message, const Body& body, ConstBytes payload) {
+    const auto slot = fill_slot(body, payload);
     if (!slot) return false;
     message.slot = *slot;
-    message.size = data.size();
+    message.size = size_of(body) + payload.size();
     return true;
 }
 
 bool ReceiveWindow::keep_early(std::uint32_t distance, std::uint32_t place, const Early& packet,
                                ConstBytes data) {
-    const auto slot = fill_slot(data);
+    const auto slot = fill_slot({}, data);
     if (!slot) return false;
     Early& kept = early_[place_of(std::uint64_t{distance} + place)];
     kept = packet;

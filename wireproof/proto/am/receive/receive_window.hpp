@@ -9,6 +9,7 @@
 
 #include "wireproof/base/lazy_bytes.hpp"
 #include "wireproof/base/seq_num.hpp"
+#include "wireproof/proto/am/arrival.hpp"
 #include "wireproof/proto/am/config.hpp"
 #include "wireproof/proto/am/receive/bit_window.hpp"
 #include "wireproof/proto/am/send/send_window.hpp"
@@ -113,8 +114,8 @@ public:
     void mark(std::uint32_t distance);
     std::uint32_t window() const { return window_; }
 
-    /// Keeps the data of a short message that arrived ahead. False: no slot is free.
-    [[nodiscard]] bool hold(Message& message, ConstBytes data);
+    /// Keeps body and payload of a short message that arrived ahead. False: no slot is free.
+    [[nodiscard]] bool hold(Message& message, const Body& body, ConstBytes payload);
     ConstBytes held(const Message& message) const;
     void free_slot(std::uint32_t slot);
 
@@ -178,7 +179,7 @@ private:
     static std::size_t held_bytes(const Config& config, std::uint32_t window);
     std::size_t slot_begin(std::uint32_t slot) const;
     void forget_arrived();
-    std::optional<std::uint32_t> fill_slot(ConstBytes data);
+    std::optional<std::uint32_t> fill_slot(const Body& body, ConstBytes payload);
     bool says_something_new() const;
 
     Circle circle_;

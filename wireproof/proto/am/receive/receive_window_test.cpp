@@ -111,17 +111,17 @@ TEST(AmReceiveWindow, HoldsAsManyAsItHasSlotsFor) {
     ReceiveWindow window(config, Channel::request);
     const auto large = pattern(config.data_max(), 1);
     const auto little = pattern(64, 2);
-    EXPECT_TRUE(window.hold(window.message(1), large));
-    EXPECT_TRUE(window.hold(window.message(2), little));
-    EXPECT_TRUE(window.hold(window.message(3), large));
-    EXPECT_FALSE(window.hold(window.message(4), large));
+    EXPECT_TRUE(window.hold(window.message(1), {}, large));
+    EXPECT_TRUE(window.hold(window.message(2), {}, little));
+    EXPECT_TRUE(window.hold(window.message(3), {}, large));
+    EXPECT_FALSE(window.hold(window.message(4), {}, large));
     for (std::uint32_t i = 4; i < config.window[0]; ++i) {
-        EXPECT_TRUE(window.hold(window.message(i), little)) << i;
+        EXPECT_TRUE(window.hold(window.message(i), {}, little)) << i;
     }
     EXPECT_TRUE(same(window.held(window.message(1)), large));
     EXPECT_TRUE(same(window.held(window.message(2)), little));
     window.free_slot(window.message(1).slot);
-    EXPECT_TRUE(window.hold(window.message(1), large));
+    EXPECT_TRUE(window.hold(window.message(1), {}, large));
 }
 
 TEST(AmReceiveWindow, MapsWhatIsThere) {
@@ -147,7 +147,7 @@ TEST(AmReceiveWindow, ForgetsEverythingWithASession) {
         window.owe_nack(4, 2, false);
         window.owe_ack();
         if (config.recovery == Recovery::selective) {
-            ASSERT_TRUE(window.hold(window.message(2), pattern(5)));
+            ASSERT_TRUE(window.hold(window.message(2), {}, pattern(5)));
         }
         window.reset();
         Fingerprint reset;

@@ -12,7 +12,7 @@ protected:
 
     inline RxVerdict note_verdict(Instant now, RxVerdict verdict, std::uint32_t frames = 1);
     /// A numbered packet of this session. Its acks have been applied.
-    RxVerdict on_numbered(const Header& header, ConstBytes data);
+    RxVerdict on_numbered(const Packet& packet);
     /// AM-54: a router marked this packet of the session. Those that the peer's congestion control
     /// causes count, also repeated ones.
     void note_marked(const Header& header) {
@@ -21,7 +21,7 @@ protected:
         ++stats_.marked;
     }
     /// A packet of this session that on_numbered() would put off because there are no buffers.
-    bool would_put_off(ConstBytes packet) const;
+    bool would_put_off(const Arrival& arrival) const;
     /// The receiver answers each question (AM-17, AM-18): the answer says what is missing of all
     /// that has left.
     void on_keepalive(const Header& header) {
@@ -42,8 +42,8 @@ protected:
     bool send_ack(TxFrame& out);
 
     // The fast path: fast/receive.hpp, .cpp and fast/chunks.cpp.
-    inline bool accept_message(Instant now, const RxFrame& frame);
-    bool accept_chunk_packet(Instant now, const RxFrame& frame);
+    inline bool accept_message(Instant now, const Arrival& arrival);
+    bool accept_chunk_packet(Instant now, const Arrival& arrival);
     /// Accepts packets of one chunk that arrived together. One by one, each would begin with a read
     /// of fields that were just written in parts; this read waits until the copy of the packet
     /// before it has reached the cache.
@@ -55,15 +55,16 @@ private:
     struct Judged;
 
     // receive/numbered.cpp
-    static bool needs_buffers(const Header& packet);
+    static bool needs_buffers(const Header& header);
     RxVerdict put_off(const Header& header);
-    bool well_formed(const Header& header, ConstBytes data) const;
-    bool is_bundle(ConstBytes data, std::uint32_t messages) const;
-    RxVerdict on_bundle(const Header& header, ConstBytes data);
+    bool well_formed(const Packet& packet) const;
+    bool is_open(const Packet& packet) const;
+    RxVerdict on_bundle(const Packet& packet);
     RxVerdict unpack_next();
-    RxVerdict on_short(const Header& header, ConstBytes data, ReceiveWindow::Placement at);
+    RxVerdict on_unpacked(const BundleRange::Message& message);
+    RxVerdict on_short(const Packet& packet, ReceiveWindow::Placement at);
     void pass_expected(Channel channel);
-    void accept_short(Kind kind, std::uint32_t id, ConstBytes data);
+    void accept_short(Kind kind, std::uint32_t id, const Body& body, ConstBytes payload);
     void accept_refusal(const RefusalBody& refusal);
     void serve_get(std::uint32_t id, const GetBody& body);
     bool pass_held(Channel channel);
@@ -81,9 +82,9 @@ private:
     void finish_transfer(Channel channel, std::uint32_t id);
 
     // receive/stores.cpp: the beginning of stores
-    void open_store(std::uint32_t id, ConstBytes data);
-    RxVerdict on_note(const Header& header, ConstBytes data);
-    bool take_note(ConstBytes data);
+    void open_store(std::uint32_t id, const OpenBody& body, ConstBytes bytes);
+    RxVerdict on_note(const Packet& packet);
+    bool take_note(const OpenBody& body, ConstBytes bytes);
     void refuse_store(std::uint32_t id, Reason reason);
     Judged judge_store(const OpenBody& body) const;
 
@@ -109,17 +110,17 @@ private:
     }
 
     // fast/receive.hpp and .cpp, fast/chunks.cpp
-    inline bool is_next(const ShortHeader& header, const ReceiveWindow& window) const;
+    inline bool is_next(const HeaderWords& header, const ReceiveWindow& window) const;
     template <Channel channel>
-    inline bool accept_message_on(Instant now, const RxFrame& frame);
+    inline bool accept_message_on(Instant now, const Arrival& arrival);
     bool takes_message(Channel channel) const;
-    bool is_signed(const RxFrame& frame) const;
+    bool is_signed(const Arrival& arrival) const;
     template <Channel channel>
     inline void pass_message(std::uint32_t handler, ConstBytes arguments);
     inline bool unpack_fast();
     template <Channel channel>
     inline bool unpack_fast_on();
-    std::optional<NextOfChunk> next_of_chunk(std::span<const std::byte, ShortHeader::size> head);
+    std::optional<NextOfChunk> next_of_chunk(const HeaderWords& header);
 };
 
 }  // namespace wireproof::am

@@ -14,27 +14,25 @@ struct Receiver::Judged {
 namespace {
 
 /// Copies the bytes that an OPEN carries to their place.
-void copy_opening(ConstBytes data, Bytes memory) {
-    const ConstBytes bytes = data.subspan(OpenBody::size);
+void copy_opening(ConstBytes bytes, Bytes memory) {
     if (!bytes.empty()) std::memcpy(memory.data(), bytes.data(), bytes.size());
 }
 
 }  // namespace
 
-void Receiver::open_store(std::uint32_t id, ConstBytes data) {
-    const auto body = OpenBody::decode(data.first<OpenBody::size>());
+void Receiver::open_store(std::uint32_t id, const OpenBody& body, ConstBytes bytes) {
     // It was held while another store with this id was active: no sender does that.
     if (receiver(Channel::request).incoming[id].active) return;
     Incoming& store = receiver(Channel::request).begin_transfer(id);
-    const std::size_t bytes = data.size() - OpenBody::size;
-    store.total = body.total - bytes;  // never 0: a store with all bytes in its OPEN is a note
+    store.total =
+        body.total - bytes.size();  // never 0: a store with all bytes in its OPEN is a note
     store.handler = static_cast<HandlerId>(body.handler);
     store.argument = body.argument;
     const Judged judged = judge_store(body);
     if (judged.reason != Reason::none) return refuse_store(id, judged.reason);
-    copy_opening(data, judged.memory);
-    store.memory = judged.memory.subspan(bytes);
-    store.opened_with = bytes;
+    copy_opening(bytes, judged.memory);
+    store.memory = judged.memory.subspan(bytes.size());
+    store.opened_with = bytes.size();
 }
 
 // The refusal is no NACK, because a NACK would repeat the store for ever. The receiver accepts the
@@ -58,10 +56,12 @@ Receiver::Judged Receiver::judge_store(const OpenBody& body) const {
 // The peer must know that its store is refused before the store ends. So the note is refused until
 // the peer has acknowledged the refusal; then it is accepted, and no handler runs. AM-28: a store
 // of no bytes is a note.
-RxVerdict Receiver::on_note(const Header& header, ConstBytes data) {
+RxVerdict Receiver::on_note(const Packet& packet) {
+    const Header& header = packet.header;
     ReceiveWindow& window = receiver(Channel::request).window;
     if (!met(Need::reply_place)) return refuse_packet(header, Need::reply_place, 0);
-    if (!take_note(data)) return refuse_packet(header, Need::note_refused, 0);
+    if (!take_note(std::get<OpenBody>(packet.body), packet.payload))
+        return refuse_packet(header, Need::note_refused, 0);
     ReceiveWindow::Message& message = window.message(0);
     message.kind = Kind::open;
     message.span = 1;
@@ -71,13 +71,12 @@ RxVerdict Receiver::on_note(const Header& header, ConstBytes data) {
 }
 
 /// False: the note must wait until its refusal is acknowledged.
-bool Receiver::take_note(ConstBytes data) {
+bool Receiver::take_note(const OpenBody& body, ConstBytes bytes) {
     if (note_refusal_ == NoteRefusal::acked) {
         note_refusal_ = NoteRefusal::none;
         return true;
     }
     if (note_refusal_ == NoteRefusal::unacked) return false;
-    const auto body = OpenBody::decode(data.first<OpenBody::size>());
     const Judged judged = judge_store(body);
     if (judged.reason != Reason::none) {
         note_refusal_ = NoteRefusal::unacked;
@@ -87,7 +86,7 @@ bool Receiver::take_note(ConstBytes data) {
                      note_owner);
         return false;
     }
-    copy_opening(data, judged.memory);
+    copy_opening(bytes, judged.memory);
     delivery_.emplace(std::in_place_type<Stored>,
                       Stored{static_cast<HandlerId>(body.handler), judged.memory, body.argument});
     return true;

@@ -30,7 +30,8 @@ void Sender::on_acked(Channel channel, const SendWindow::Saved& message) {
     }
 }
 
-void Sender::on_nack(Instant now, const Header& header, ConstBytes data) {
+void Sender::on_nack(Instant now, const Packet& packet) {
+    const Header& header = packet.header;
     SendWindow& window = sender(header.channel).window;
     const std::uint32_t before = window.under_way();
     const bool valid = window.on_ack(header.number, [&](const SendWindow::Saved& message) {
@@ -43,11 +44,10 @@ void Sender::on_nack(Instant now, const Header& header, ConstBytes data) {
     refill(header.channel);
     SendWindow::Missing missing;
     missing.round = header.round;
-    if (data.size() >= NackBody::size) {
-        const auto body = NackBody::decode(data.first<NackBody::size>());
-        missing.end = body.end;
-        missing.reach = body.reach;
-        missing.map = data.subspan(NackBody::size);
+    if (const auto* const body = std::get_if<NackBody>(&packet.body)) {
+        missing.end = body->end;
+        missing.reach = body->reach;
+        missing.map = packet.payload;
     }
     const bool lost = resend_missing(now, header, missing, freed > 0);
     if (ending_.active) return;

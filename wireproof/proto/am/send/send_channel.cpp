@@ -8,9 +8,9 @@
 namespace wireproof::am {
 namespace {
 
-ShortAddresses addresses_of(const Config& config, Channel channel) {
+Flows flows_of(const Config& config, Channel channel) {
     const auto to_peer = [&](Kind kind) {
-        return ShortHeader::address_of(config.peer, config.node, kind, channel);
+        return HeaderWords::flow_of(config.peer, config.node, kind, channel);
     };
     return {.single = to_peer(message_kind(channel)),
             .bundle = to_peer(Kind::bundle),
@@ -33,7 +33,7 @@ SendChannel::Buffers::Buffers(const Config& config, Channel channel)
 
 SendChannel::SendChannel(const Config& config, Channel channel, Buffers buffers)
     : window(config, channel, std::move(buffers.window)),
-      addresses(addresses_of(config, channel)),
+      flows(flows_of(config, channel)),
       keepalive_interval(config.keepalive_after),
       rtt(config.keepalive_after, config.probe_after),
       bulk(config, std::move(buffers.bulk)),

@@ -9,7 +9,7 @@
 
 #include "wireproof/core/congestion/control.hpp"
 #include "wireproof/core/rtt_estimator.hpp"
-#include "wireproof/proto/am/fast/short_header.hpp"
+#include "wireproof/proto/am/header_words.hpp"
 #include "wireproof/proto/am/send/bulk_sender.hpp"
 #include "wireproof/proto/am/send/long_packets.hpp"
 #include "wireproof/proto/am/send/resend_backoff.hpp"
@@ -29,7 +29,7 @@ public:
     SendChannel(const Config& config, Channel channel, Buffers buffers);
 
     SendWindow window;
-    ShortAddresses addresses;     // of the packets that leave
+    Flows flows;                  // of the packets that leave
     Duration keepalive_interval;  // until the next question
     bool keepalive_due = false;   // a question is to leave
     RttEstimator rtt;             // from packets of this end to their acknowledgements

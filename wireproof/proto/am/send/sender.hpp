@@ -27,7 +27,7 @@ protected:
     /// An undamaged packet of the session arrived: its sender lives, and its acknowledgements
     /// apply. The function that accepts the packet applies the rest.
     inline void commit(Instant now, const Acks& acks);
-    void on_nack(Instant now, const Header& header, ConstBytes data);
+    void on_nack(Instant now, const Packet& packet);
     bool says_no_news(const Acks& acks) const {
         return acks[0] == send_[0].window.first_unacknowledged() &&
                acks[1] == send_[1].window.first_unacknowledged();
@@ -103,7 +103,7 @@ private:
     RunStart begin_any_run();
     template <Channel channel>
     inline RunStart begin_predicted_run();
-    inline ShortHeader fast_header(Channel channel) const;
+    inline HeaderWords fast_header(Channel channel) const;
     template <Channel channel>
     inline void write_message(std::uint32_t handler, ConstBytes arguments, Bytes room) const;
     inline void note_left(Channel channel, Kind kind, std::uint32_t packets, std::uint32_t numbers);
@@ -113,10 +113,10 @@ private:
     void fill_other(Channel channel, const SendWindow::Saved& message, TxFrame& out);
     void fill_more(Channel channel, const SendWindow::Saved& message, TxFrame& out);
     void head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
-                   ShortHeader& header);
-    void add_fast(TxFrame& out, const ShortHeader& header, ConstBytes data, Kind kind) const;
+                   HeaderWords& header);
+    void add_fast(TxFrame& out, const HeaderWords& header, ConstBytes data, Kind kind) const;
     void sign_short(Bytes frame, Kind kind) const;
-    ShortHeader chunk_header(Channel channel, const SendWindow::Saved& chunk,
+    HeaderWords chunk_header(Channel channel, const SendWindow::Saved& chunk,
                              const SendWindow::Departure& packet) const;
     void fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out);
 };

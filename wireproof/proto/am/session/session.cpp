@@ -21,11 +21,11 @@ SessionEnded told_end(const Header& unknown) {
 
 }  // namespace
 
-RxVerdict Session::on_hello(Instant now, const Header& header, ConstBytes data) {
-    if (data.size() != HelloBody::size) return RxVerdict::malformed;
+RxVerdict Session::on_hello(Instant now, const Packet& packet) {
+    const auto* const body = std::get_if<HelloBody>(&packet.body);
+    if (body == nullptr || !packet.payload.empty()) return RxVerdict::malformed;
     const bool had_session = handshake_.established();
-    const auto body = HelloBody::decode(data.first<HelloBody::size>());
-    switch (handshake_.on_hello(body, header.count != 0)) {
+    switch (handshake_.on_hello(*body, packet.header.count != 0)) {
         case Handshake::Outcome::foreign: return RxVerdict::foreign;
         case Handshake::Outcome::mismatched: ++stats_.hellos_mismatched; return RxVerdict::foreign;
         case Handshake::Outcome::noted: break;
@@ -36,8 +36,9 @@ RxVerdict Session::on_hello(Instant now, const Header& header, ConstBytes data) 
 
 // The peer has begun a new life or has given up the session, and then received a frame of the
 // session.
-RxVerdict Session::on_unknown(const Header& header, ConstBytes data) {
-    if (!data.empty()) return RxVerdict::malformed;
+RxVerdict Session::on_unknown(const Packet& packet) {
+    const Header& header = packet.header;
+    if (!packet.payload.empty()) return RxVerdict::malformed;
     if (!handshake_.is_disowned(header.cookie, header.offset)) return RxVerdict::foreign;
     give_up(told_end(header));
     return RxVerdict::control;
@@ -62,7 +63,7 @@ void Session::end_session(SessionEnded ended) {
     ending_.ended = ended;
     delivery_.reset();
     short_here_ = false;
-    bundle_.left = 0;
+    bundle_.messages.drop();
     ended_.clear();
 }
 
@@ -72,7 +73,7 @@ void Session::forget_session() {
     replies_.clear();
     delivery_.reset();
     short_here_ = false;
-    bundle_.left = 0;
+    bundle_.messages.drop();
     ended_.clear();
     may_reply_ = false;
     drawn_slot_.reset();

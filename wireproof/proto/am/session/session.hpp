@@ -10,8 +10,8 @@ class Session : protected ConnectionState {
 protected:
     using ConnectionState::ConnectionState;
 
-    RxVerdict on_hello(Instant now, const Header& header, ConstBytes data);
-    RxVerdict on_unknown(const Header& header, ConstBytes data);
+    RxVerdict on_hello(Instant now, const Packet& packet);
+    RxVerdict on_unknown(const Packet& packet);
     void begin_session(Instant now, bool replaces);
     /// This end gives up the session. It does not begin another one by itself.
     void give_up(const SessionEnded& ended) {
