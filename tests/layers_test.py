@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails if a file includes a folder that it must not know, is too long, or could read a clock and must not.
+"""Fails if a file includes a folder that it must not know or, by way of others, itself, if it is too long, or if it could
+read a clock and must not.
 
 The table is the architecture. Change it in a separate commit.
 """
@@ -181,18 +182,41 @@ def check_file(file, name, types):
             yield f"{name}:{number}: {top} is pure and has no {impure}"
 
 
+def circle(includes):
+    """`includes`: file -> the files that it includes. Returns a circle of files, each including the next; [] if none."""
+    done = set()
+
+    def visit(name, path):
+        if name in path:
+            return path[path.index(name):] + [name]
+        if name in done:
+            return []
+        for other in sorted(includes.get(name, ())):
+            found = visit(other, path + [name])
+            if found:
+                return found
+        done.add(name)
+        return []
+
+    return next(filter(None, (visit(name, []) for name in sorted(includes))), [])
+
+
 def check(root):
     complaints = []
+    includes = {}
     types = {}  # header of each qualified name; the linker would take two types of one name for one
     files = [p for top in ("wireproof", "include", "examples") for p in (root / top).rglob("*") if p.is_file()]
     for file in sorted(files):
         name = str(file.relative_to(root)).removeprefix("include/")
         if file.suffix in SUFFIXES:
             complaints += check_file(file, name, types)
+            includes[name] = {found[1] for found in map(INCLUDE.match, file.read_text().splitlines()) if found}
         elif file.suffix not in NO_SOURCE and not (name.startswith("examples/") and file.suffix == ".py"):
             complaints.append(f"{name}: no suffix of ours, so nothing would look into it")
     if not files:
         complaints.append(f"{root}: no sources found")
+    if found := circle(includes):
+        complaints.append(f"{found[0]}: includes itself: {' -> '.join(found)}")
     return complaints
 
 
@@ -273,9 +297,11 @@ def self_test():
         "wireproof/front/c/q.cpp": '#include "wireproof/front/am/node.hpp"\n',
         "wireproof/front/c/r.cpp": '#include "wireproof/core/engine.hpp"\n',
         "wireproof/front/am/s.cpp": '#include "wireproof/front/c/guard.hpp"\n',
+        "wireproof/wire/udp/round_a.hpp": '#include "wireproof/wire/udp/round_b.hpp"\n',
         "wireproof/sim/clock_test.cpp": "auto now = std::chrono::steady_clock::now();\n",
     }
     fine = {
+        "wireproof/wire/udp/round_b.hpp": '#include "wireproof/wire/udp/round_a.hpp"\n',
         "wireproof/proto/am/ok.cpp": '#include "wireproof/core/engine.hpp"\n#include "wireproof/proto/am/x.hpp"\n',
         "wireproof/proto/am/ok_test.cpp": '#include <gtest/gtest.h>\n#include "wireproof/proto/am/a_test_kit.hpp"\n',
         "wireproof/host/ok.cpp": "#include <chrono>\n",

@@ -33,6 +33,9 @@ using Congestion = congestion::Kind;
 /// The two channels of a connection. The reply channel carries the answers to the request channel.
 enum class Channel : std::uint8_t { request = 0, reply = 1 };
 inline constexpr std::size_t channel_count = 2;
+constexpr Channel opposite(Channel channel) {
+    return channel == Channel::request ? Channel::reply : Channel::request;
+}
 
 /// The IP version of the network.
 enum class IpVersion : std::uint8_t { v4, v6 };
@@ -134,6 +137,10 @@ struct Config {
     /// bytes.
     static Config shared_memory();
 
+    /// Acknowledgements are held back for a limited time.
+    bool holds_acks() const { return ack_after > Duration(); }
+    /// The fast paths may be taken.
+    bool takes_fast_paths() const { return layout == Layout::ethernet && fast_paths; }
     std::size_t header_size() const { return header_size_of(layout); }
     std::size_t data_max() const { return packet_max - header_size(); }
     std::size_t chunk_bytes() const { return data_max() * chunk_packets; }

@@ -3,209 +3,329 @@
 #include <algorithm>
 #include <utility>
 
+#include "wireproof/proto/am/rest_of_session.hpp"
+
 namespace wireproof::am {
+
 Connection::Connection(const Config& config, const MemoryTable& memory)
     : Connection(config, memory, ConnectionBuffers(config)) {}
 
 Connection::Connection(const Config& config, const MemoryTable& memory, ConnectionBuffers buffers)
-    : Receiver(config, memory, std::move(buffers)) {}
+    : session_(config),
+      sender_(config, std::move(buffers.send), std::move(buffers.replies)),
+      receiver_(config, memory, std::move(buffers.receive), std::move(buffers.ended)),
+      prediction_(config) {}
+
+// Receiving.
+
+void Connection::leave_fast_path() {
+    prediction_.end();
+    receiver_.deliveries.leave_frame();
+}
 
 [[gnu::noinline]] RxVerdict Connection::on_other(Instant now, Arrival arrival) {
     leave_fast_path();
-    if (arrival.after_overrun) overrun_ = true;
-    const bool chunk = accept_chunk_packet(now, arrival);
-    return note_verdict(now, chunk ? RxVerdict::accepted : judge(now, arrival));
+    if (arrival.after_overrun) receiver_.note_overrun();
+    const bool chunk = receiver_.accept_chunk_packet(now, arrival, others());
+    const RxVerdict verdict = chunk ? RxVerdict::accepted : judge(now, arrival);
+    if (session_.ending.active) receiver_.deliveries.drop();
+    return note_verdict(now, verdict);
 }
 
 RxVerdict Connection::judge(Instant now, const Arrival& arrival) {
-    if (ending_.active) return RxVerdict::refused;
+    if (session_.ending.active) return RxVerdict::refused;
     if (arrival.integrity == Integrity::damaged) return RxVerdict::corrupt;
     const std::size_t size = arrival.bytes.size();
-    if (size < config_.header_size() || size > config_.packet_max) return RxVerdict::malformed;
+    if (size < config().header_size() || size > config().packet_max) return RxVerdict::malformed;
     if (arrival.integrity == Integrity::check &&
-        !checksum_holds(config_.layout, arrival.head, arrival.bytes, config_.trusts_payload)) {
+        !checksum_holds(config().layout, arrival.head, arrival.bytes, config().trusts_payload)) {
         return RxVerdict::corrupt;
     }
     const auto header = header_of(arrival.head);
     if (!header) return RxVerdict::malformed;
-    if (header->dst != config_.node || header->src != config_.peer) return RxVerdict::foreign;
-    const ConstBytes behind = arrival.bytes.subspan(config_.header_size());
+    if (header->dst != config().node || header->src != config().peer) return RxVerdict::foreign;
+    const ConstBytes behind = arrival.bytes.subspan(config().header_size());
     if (header->filler > behind.size()) return RxVerdict::malformed;
     const Packet packet = Packet::of(*header, behind.first(behind.size() - header->filler));
-    if (header->kind == Kind::hello) return on_hello(now, packet);
-    if (header->kind == Kind::unknown) return on_unknown(packet);
-
-    const bool had_session = handshake_.established();
-    if (!had_session || header->cookie != handshake_.cookie()) {
-        if (!handshake_.completes(header->cookie)) {
-            handshake_.on_unknown_session(now, header->cookie);  // AM-49
-            return RxVerdict::foreign;
-        }
-        begin_session(now, had_session);
-        if (ending_.active) return RxVerdict::refused;  // the old session is reported first
-    }
-    commit(now, header->ack);
-    if (arrival.marked) note_marked(*header);
+    const bool had_session = session_.established();
+    if (header->kind == Kind::unknown) return session_.on_unknown(packet);
+    const bool hello = header->kind == Kind::hello;
+    RxVerdict verdict = RxVerdict::foreign;
+    if (hello) verdict = session_.on_hello(now, packet);
+    if (!hello && !session_.takes(now, header->cookie)) return RxVerdict::foreign;
+    if (!had_session && session_.established()) receiver_.deliveries.add(SessionBegan{});
+    if (hello) return verdict;
+    if (session_.ending.active) return RxVerdict::refused;  // the old session is reported first
+    receiver_.commit(now, header->ack, others());
+    if (arrival.marked) receiver_.note_marked(*header, session_.stats);
     switch (header->kind) {
         case Kind::ack: return RxVerdict::control;
         case Kind::nack:
-            if (header->id == nack_to_leaver) leave_.answered();
-            on_nack(now, packet);
+            if (header->id == nack_to_leaver) session_.leave.answered();
+            receiver_.on_nack(now, packet, others());
             return RxVerdict::control;
-        case Kind::keepalive: on_keepalive(*header); return RxVerdict::control;
+        case Kind::keepalive:
+            receiver_.on_keepalive(*header);
+            if (header->count == keepalive_leaves) session_.leave.peer_left();
+            return RxVerdict::control;
         default: break;
     }
-    const RxVerdict verdict = on_numbered(packet);
-    if (verdict == RxVerdict::accepted) leave_.peer_stays();
+    verdict = receiver_.on_numbered(packet, others());
+    if (verdict == RxVerdict::accepted) session_.leave.peer_stays();
     return verdict;
+}
+
+bool Connection::would_put_off(const Arrival& arrival) const {
+    if (!session_.is_open()) return false;
+    const auto header = header_of(arrival.head);
+    return header && header->cookie == session_.handshake.cookie() &&
+           receiver_.would_put_off(*header);
+}
+
+std::uint32_t Connection::on_run(Instant now, const RxRun& run) {
+    const std::uint32_t taken = receiver_.on_run(now, run, others());
+    if (taken > 0) (void)note_verdict(now, RxVerdict::accepted, taken);
+    return taken;
 }
 
 void Connection::on_wire_event(Instant, WireEvent event) {
     leave_fast_path();
-    if (ending_.active || !handshake_.established()) return;
-    give_up(event == WireEvent::peer_gone ? SessionEnded::Why::gone : SessionEnded::Why::restarted);
+    if (!session_.is_open()) return;
+    using Why = SessionEnded::Why;
+    session_.give_up(event == WireEvent::peer_gone ? Why::gone : Why::restarted);
+    receiver_.deliveries.drop();
 }
 
 void Connection::on_deadline(Instant now) {
     leave_fast_path();
-    if (ending_.active) return;
-    const Instant hello_due = timers_.deadline(Timer::hello);
-    if (timers_.take_expired(Timer::hello, now)) on_hello_timer(now, hello_due);
-    if (timers_.take_expired(Timer::held_ack, now)) release_held_acks();
-    if (timers_.take_expired(Timer::pace, now)) {
-        for (SendChannel& channel : send_) channel.refill(now);
-    }
-    if (timers_.take_expired(Timer::leave, now)) leave_.unanswered();
+    if (session_.ending.active) return;
+    Timers& timers = session_.timers;
+    const Instant hello_due = timers.deadline(Timer::hello);
+    if (timers.take_expired(Timer::hello, now)) session_.on_hello_timer(now, hello_due, waits());
+    // If a packet left in the meantime, it has acknowledged what arrived before it.
+    if (timers.take_expired(Timer::held_ack, now)) (void)receiver_.owe_acks();
+    if (timers.take_expired(Timer::pace, now)) sender_.refill_pace(now);
+    if (timers.take_expired(Timer::leave, now)) session_.leave.unanswered();
     for (const Channel channel : {Channel::request, Channel::reply}) {
-        if (ending_.active) return;
-        const Instant due = timers_.deadline(keepalive_timer(channel));
-        if (timers_.take_expired(keepalive_timer(channel), now)) {
-            on_keepalive_timer(now, due, channel);
+        if (session_.ending.active) break;
+        const Instant due = timers.deadline(keepalive_timer(channel));
+        if (timers.take_expired(keepalive_timer(channel), now)) {
+            session_.on_keepalive_timer(now, due, sender_[channel], waits());
         }
     }
+    if (session_.ending.active) receiver_.deliveries.drop();
 }
 
-bool Connection::poll_transmit(Instant now, TxFrame& out) {
-    if (send_fast(now, out)) return true;
-    predicting_ = false;
-    if (ending_.active) return false;
-    watch_peer(now);
-    if (handshake_.disowns()) return send_unknown(out);
-    if (handshake_.answer_due() || hello_due_) return send_hello(now, out);
-    if (!handshake_.established()) return false;
-    fetch_refused();
-    if (send_nack(Channel::reply, out) || send_nack(Channel::request, out)) return true;
-    if (send_question(now, Channel::request, out) || send_question(now, Channel::reply, out)) {
-        return true;
-    }
-    if (question_goes_first() &&
-        (send_keepalive(now, Channel::request, out) || send_keepalive(now, Channel::reply, out))) {
-        return true;
-    }
-    const Channel first = turn_;
-    const Channel second = other(first);
-    return send_numbered(now, first, out) || send_numbered(now, second, out) ||
-           send_keepalive(now, Channel::request, out) || send_keepalive(now, Channel::reply, out) ||
-           send_leave(now, out) || send_ack(out);
+// What has ended before, the session too, is drawn first; then what the session leaves.
+std::optional<Delivery> Connection::draw_general() {
+    prediction_.end();
+    receiver_.deliveries.unfold();
+    receiver_.free_drawn();
+    if (receiver_.deliveries.has_ended()) return receiver_.deliveries.take_ended();
+    if (!session_.ending.active) return receiver_.draw(others());
+    if (auto left = draw_rest(session_.ending, sender_, receiver_)) return left;
+    const SessionEnded ended = session_.ending.ended;
+    session_.reset();
+    sender_.reset();
+    receiver_.reset();
+    if (session_.established()) receiver_.deliveries.add(SessionBegan{});
+    return ended;
 }
 
-void Connection::on_no_room(Instant now) {
-    if (ending_.active || handshake_.established()) return;
-    watch_peer(now);
-    if (hello_due_) set_hello_timer(now);
+// Messages and transfers of the caller.
+
+PostStatus Connection::reply(HandlerId handler, ConstBytes arguments) {
+    // AM-22, AM-23: one reply to a request or store, and none to a reply.
+    Deliveries& deliveries = receiver_.deliveries;
+    if (!deliveries.may_reply() || handler == HandlerId{}) return PostStatus::not_allowed;
+    if (arguments.size() > config().message_max) return PostStatus::too_long;
+    deliveries.end_reply();
+    if (prediction_.possible() && sender_.reply_at_once(handler, arguments)) {
+        return PostStatus::accepted;
+    }
+    prediction_.end();
+    sender_.reply(handler, arguments);
+    return PostStatus::accepted;
 }
+
+PostStatus Connection::refuse(HandlerId missing) {
+    if (!receiver_.deliveries.may_reply()) return PostStatus::not_allowed;
+    receiver_.deliveries.end_reply();
+    prediction_.end();
+    sender_.refuse(
+        {static_cast<std::uint32_t>(Refusal::handler), static_cast<std::uint32_t>(missing),
+         static_cast<std::uint32_t>(Reason::no_handler)},
+        0);
+    return PostStatus::accepted;
+}
+
+PostStatus Connection::store(const Store& store) {
+    prediction_.end();
+    return sender_.store(session_, store);
+}
+
+PostStatus Connection::note(const Note& note) {
+    if (note.awaited) prediction_.end();
+    return sender_.note(session_, note);
+}
+
+PostStatus Connection::get(const Get& get) {
+    prediction_.end();
+    Incoming& arriving = receiver_[Channel::reply];
+    const auto id = arriving.free_transfer();
+    const PostStatus status = sender_.get(session_, get, id);
+    if (status == PostStatus::accepted) {
+        Arriving& transfer = arriving.begin_transfer(*id);
+        transfer.total = get.destination.size();
+        transfer.memory = get.destination;
+        transfer.tag = get.tag;
+    }
+    return status;
+}
+
+bool Connection::can_read_at_once() const {
+    return session_.is_open() && sender_[Channel::request].window.empty() &&
+           receiver_[Channel::reply].is_idle();
+}
+
+bool Connection::touches(ConstBytes memory) const {
+    return sender_.touches(memory) || receiver_.touches(memory);
+}
+
+// Sending.
 
 void Connection::acknowledge() {
-    for (ReceiveChannel& channel : receive_) {
-        if (channel.window.owed() == 0) continue;
-        channel.window.owe_ack();
-        predicting_ = false;
-    }
+    if (receiver_.owe_acks()) prediction_.end();
 }
 
 void Connection::leave() {
     leave_fast_path();
     if (has_left()) return;
     // A channel that has sent nothing has measured nothing.
-    const Duration wait = std::min(send_[0].rto(), send_[1].rto());
-    leave_.begin(wait, config_.keepalive_after);
+    const Duration wait = std::min(sender_[Channel::request].rto(), sender_[Channel::reply].rto());
+    session_.leave.begin(wait, config().keepalive_after);
 }
 
 bool Connection::has_left() const {
-    return !handshake_.established() || ending_.active || leave_.ended();
+    return !session_.is_open() || session_.leave.ended();
+}
+
+bool Connection::poll_transmit(Instant now, TxFrame& out) {
+    const Acks acks = receiver_.acks();
+    const bool fast = prediction_.possible() && nothing_else_to_say();
+    if (fast && sender_.send_fast(now, session_, acks, out)) {
+        receiver_.acks_left();
+        return true;
+    }
+    prediction_.end();
+    if (session_.ending.active) return false;
+    session_.watch(now, waits());
+    if (session_.handshake.disowns()) return sender_.send_unknown(session_, out);
+    if (session_.hello_is_due()) return sender_.send_hello(now, session_, out);
+    if (!session_.established()) return false;
+    receiver_.fetch_refused(sender_);
+    if (receiver_.send_nack(Channel::reply, others(), out) ||
+        receiver_.send_nack(Channel::request, others(), out)) {
+        return true;
+    }
+    const auto question = [&](Channel channel) {
+        return sender_.send_question(now, session_, acks, channel, out);
+    };
+    const auto keepalive = [&](Channel channel) {
+        return sender_.send_keepalive(now, session_, acks, channel, out);
+    };
+    const auto keepalives = [&] {
+        return keepalive(Channel::request) || keepalive(Channel::reply);
+    };
+    const bool sent = question(Channel::request) || question(Channel::reply) ||
+                      (session_.asks_first() && keepalives()) ||
+                      sender_.send_numbered(now, session_, acks, out) || keepalives() ||
+                      sender_.send_leave(now, session_, acks, out);
+    if (!sent) return receiver_.send_ack(others(), out);
+    receiver_.acks_left();
+    return true;
+}
+
+void Connection::on_no_room(Instant now) {
+    if (session_.ending.active || session_.established()) return;
+    session_.watch(now, waits());
+    session_.hold_hello(now);
 }
 
 bool Connection::quiet() const {
-    return handshake_.established() && !ending_.active && !leave_.due() &&
-           send_[0].window.at_rest() && send_[1].window.at_rest() &&
-           !receive_[0].window.nack_due() && !receive_[1].window.nack_due() && !hello_due_ &&
-           !handshake_.answer_due() && stall_.need == Need::nothing && watches_as_it_should() &&
-           !small_talk_due();
+    return session_.is_open() && !session_.leave.due() &&
+           sender_[Channel::request].window.at_rest() && sender_[Channel::reply].window.at_rest() &&
+           !receiver_.nack_due() && !session_.hello_is_due() && !receiver_.is_stalled() &&
+           session_.watches(waits()) && !small_talk_due();
 }
 
 bool Connection::would_leave_single() {
-    if (send_[1].window.waiting() > 0 || !send_[0].window.empty()) return false;
-    if (predicting_) return true;
+    if (sender_[Channel::reply].window.waiting() > 0) return false;
+    if (!sender_[Channel::request].window.empty()) return false;
+    if (prediction_.holds()) return true;
     const bool alone = can_predict();
-    predicting_ = alone && fast_;
+    prediction_.begin_if(alone);
     return alone;
 }
 
-bool Connection::can_read_at_once() const {
-    return handshake_.established() && !ending_.active && send_[0].window.empty() &&
-           receiver(Channel::reply).arriving() == 0;
+RunStart Connection::begin_any_run() {
+    if (!prediction_.possible() || !nothing_else_to_say()) return RunStart::mixed;
+    const RunStart start = sender_.begin_run();
+    return start == RunStart::quiet && small_talk_due() ? RunStart::mixed : start;
 }
 
-bool Connection::touches(ConstBytes memory) const {
-    const auto overlaps = [memory](ConstBytes other) {
-        return !memory.empty() && !other.empty() && memory.data() < other.data() + other.size() &&
-               other.data() < memory.data() + memory.size();
-    };
-    for (const SendChannel& channel : send_) {
-        for (const auto& transfer : channel.bulk.transfers()) {
-            if (transfer.active && overlaps(transfer.bytes)) return true;
-        }
-    }
-    for (const ReceiveChannel& channel : receive_) {
-        for (const Incoming& incoming : channel.incoming) {
-            if (incoming.active && overlaps(incoming.all())) return true;
-        }
-    }
-    return false;
+bool Connection::end_run(Instant now) {
+    receiver_.acks_left();
+    sender_.end_run(now, session_);
+    if (!prediction_.holds()) prediction_.begin_if(can_predict());
+    return sender_.is_run_at_rest();
+}
+
+// State.
+
+bool Connection::holds_back_ack() const {
+    if (!config().holds_acks()) return false;
+    return (receiver_.owes() && session_.timers.running(Timer::held_ack)) || receiver_.ack_due();
 }
 
 bool Connection::idle() const {
-    const auto active = [](const auto& transfer) { return transfer.active; };
-    for (std::size_t i = 0; i < channel_count; ++i) {
-        if (!send_[i].window.empty()) return false;
-        if (std::any_of(receive_[i].incoming.begin(), receive_[i].incoming.end(), active))
-            return false;
-        const auto& transfers = send_[i].bulk.transfers();
-        if (std::any_of(transfers.begin(), transfers.end(), active)) return false;
-    }
-    return replies_.empty() && !ending_.active && !holds_back_ack();
+    return sender_.idle() && receiver_.idle() && !session_.ending.active && !holds_back_ack();
+}
+
+// Only messages, acknowledgements and questions are to leave.
+bool Connection::nothing_else_to_say() const {
+    return config().layout == Layout::ethernet && session_.is_open() && !session_.hello_is_due() &&
+           !session_.leave.due() && !session_.leave.peer_leaves() && !receiver_.is_stalled() &&
+           !receiver_.nack_due() && !sender_.wants_answer() && session_.watches(waits()) &&
+           !(session_.asks_first() && sender_.asks());
+}
+
+// No packet is missing, refused or part of a chunk. Only acknowledgements and messages are to
+// leave. The caller has drawn all deliveries, except a message that the fast path accepted.
+bool Connection::can_predict() const {
+    return nothing_else_to_say() && has_buffers() && sender_.is_steady() &&
+           receiver_.nothing_ahead() && receiver_.deliveries.at_most_message();
 }
 
 // A connection without buffers keeps its numbers, the acknowledgements that it owes and its pending
 // NACKs. The buffers hold only messages that wait or are unacknowledged, and those that have
 // arrived in part or ahead of others.
 bool Connection::at_rest() const {
-    for (std::size_t i = 0; i < channel_count; ++i) {
-        if (!send_[i].at_rest() || !receive_[i].at_rest()) return false;
-    }
-    return replies_.empty() && ended_.empty() && !delivery_ && !short_here_ && !drawn_slot_ &&
-           bundle_.messages.left() == 0 && stall_.need == Need::nothing && !ending_.active;
+    return sender_.at_rest() && receiver_.at_rest() && !session_.ending.active;
 }
 
 void Connection::exchange(ConnectionBuffers& buffers) {
     WIREPROOF_CHECK(at_rest());
-    predicting_ = may_reply_ = false;
-    for (std::size_t i = 0; i < channel_count; ++i) {
-        send_[i].exchange(buffers.send[i]);
-        receive_[i].exchange(buffers.receive[i]);
-    }
-    std::swap(replies_, buffers.replies);
-    std::swap(ended_, buffers.ended);
+    prediction_.end();
+    sender_.exchange(buffers.send, buffers.replies);
+    receiver_.exchange(buffers.receive, buffers.ended);
+}
+
+void Connection::fingerprint(Instant now, Fingerprint& sink) const {
+    WIREPROOF_CHECK(!prediction_.holds() || can_predict());
+    session_.fingerprint(now, sink);
+    sender_.fingerprint(now, sink);
+    receiver_.fingerprint(sink);
 }
 
 }  // namespace wireproof::am

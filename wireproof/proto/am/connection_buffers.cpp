@@ -4,10 +4,9 @@
 
 namespace wireproof::am {
 ConnectionBuffers::ConnectionBuffers(const Config& config)
-    : send{SendChannel::Buffers(config, Channel::request),
-           SendChannel::Buffers(config, Channel::reply)},
-      receive{ReceiveChannel::Buffers(config, Channel::request),
-              ReceiveChannel::Buffers(config, Channel::reply)},
+    : send{Outgoing::Buffers(config, Channel::request), Outgoing::Buffers(config, Channel::reply)},
+      receive{Incoming::Buffers(config, Channel::request),
+              Incoming::Buffers(config, Channel::reply)},
       replies(config),
       ended(config.stores_max + config.gets_max + config.window_of(Channel::request) + 1) {}
 

@@ -8,9 +8,9 @@
 #include "wireproof/base/ring.hpp"
 #include "wireproof/proto/am/config.hpp"
 #include "wireproof/proto/am/delivery.hpp"
-#include "wireproof/proto/am/receive/receive_channel.hpp"
+#include "wireproof/proto/am/receive/incoming.hpp"
+#include "wireproof/proto/am/send/outgoing.hpp"
 #include "wireproof/proto/am/send/reply_queue.hpp"
-#include "wireproof/proto/am/send/send_channel.hpp"
 
 namespace wireproof::am {
 
@@ -21,8 +21,8 @@ struct ConnectionBuffers {
     /// beginning of a session.
     static ConnectionBuffers none(Config config);
 
-    std::array<SendChannel::Buffers, channel_count> send;
-    std::array<ReceiveChannel::Buffers, channel_count> receive;
+    std::array<Outgoing::Buffers, channel_count> send;
+    std::array<Incoming::Buffers, channel_count> receive;
     ReplyQueue replies;
     Ring<Delivery> ended;
 };

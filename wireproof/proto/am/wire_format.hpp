@@ -56,6 +56,9 @@ constexpr bool is_numbered(Kind kind) {
     return kind <= Kind::get_request || kind == Kind::bundle;
 }
 
+/// Handlers have 16 bits, in all layouts.
+inline constexpr std::uint32_t handler_max = 0xFFFF;
+
 struct Header {
     std::uint16_t dst = 0;
     std::uint16_t src = 0;

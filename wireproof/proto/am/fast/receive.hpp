@@ -1,84 +1,137 @@
 // Header prediction: the next packet is a short message, undamaged and in order. A packet that
-// matches goes to the same commit() as every packet; another packet takes the general path. The end
-// of receive/receiver.hpp includes this file; no other file may.
+// matches goes to the same commit() as every packet; another packet takes the general path. These
+// are functions of Receiver that are inline.
 #pragma once
 
-#include "wireproof/proto/am/arrival.hpp"
 #include "wireproof/proto/am/receive/receiver.hpp"
 
 namespace wireproof::am {
+
+[[gnu::always_inline]] inline void Receiver::note_freed(Instant now, Channel channel,
+                                                        std::uint32_t packets,
+                                                        const Others& others) {
+    auto& [session, sender] = others;
+    Outgoing& sent = sender[channel];
+    sent.freed(now, packets);
+    const Timer keepalive = keepalive_timer(channel);
+    if (!sent.window.empty()) {
+        session.timers.set(keepalive, now + sent.rto());
+    } else {
+        const Session::Waits waiting = waits(session, sender);
+        if (channel == Channel::request && waiting.for_peer) {
+            session.watch_idle(now);
+        } else {
+            session.timers.stop(keepalive);
+            if (!waiting.for_any()) session.liveness.stop_waiting();
+        }
+    }
+    sender.refill(channel);
+}
+
+/// In light traffic an acknowledgement covers all packets of its channel. The short code for this
+/// case knows the channel and takes half of the instructions.
+[[gnu::always_inline]] inline void Receiver::apply_ack(Instant now, Channel channel,
+                                                       std::uint32_t expected,
+                                                       const Others& others) {
+    SendWindow& window = others.sender[channel].window;
+    if (expected == window.first_unacknowledged()) return;
+    if (!window.ends_all(expected)) return on_ack(now, channel, expected, others);
+    WIREPROOF_CHECK(window.settled());
+    const std::uint32_t freed = window.under_way();
+    window.drop_all();
+    note_freed(now, channel, freed, others);
+}
+
+[[gnu::always_inline]] inline void Receiver::commit(Instant now, const Acks& acks,
+                                                    const Others& others) {
+    others.session.liveness.heard(now);
+    apply_ack(now, Channel::request, acks[0], others);
+    apply_ack(now, Channel::reply, acks[1], others);
+}
+
+/// The wire has not checked the frame, and the checksum of the frame is right.
+bool is_signed(const Config& config, const Arrival& arrival);
+
 /// The expected message is a short one: advances the window, and keeps the message until it is
 /// drawn.
 template <Channel channel>
 [[gnu::always_inline]] inline void Receiver::pass_message(std::uint32_t handler,
                                                           ConstBytes arguments) {
-    receive_[static_cast<std::size_t>(channel)].window.pass_short();
+    (*this)[channel].window.pass_short();
     if (channel == Channel::request) stall_.need = Need::nothing;
-    short_.handler = static_cast<HandlerId>(handler);
-    short_.is_request = channel == Channel::request;
-    short_.data = arguments.data();
-    short_.size = arguments.size();
-    short_here_ = true;
-}
-
-/// The packet belongs to the session and has the expected number.
-[[gnu::always_inline]] inline bool Receiver::is_next(const HeaderWords& header,
-                                                     const ReceiveWindow& window) const {
-    return header.cookie == handshake_.cookie() && header.number == window.expected();
+    deliveries.put(static_cast<HandlerId>(handler), channel == Channel::request, arguments);
 }
 
 // All fields of the header are known in advance, except those of the message. Each is checked once,
 // and nothing changes before all checks have succeeded. Each channel has its own copy of the code,
 // so that all places in memory are constants.
-[[gnu::always_inline]] inline bool Receiver::accept_message(Instant now, const Arrival& arrival) {
+[[gnu::always_inline]] inline bool Receiver::accept_message(Instant now, const Arrival& arrival,
+                                                            bool predicting, const Others& others) {
     if (arrival.marked) return false;
     const std::uint64_t flow = arrival.head.flow;
-    if (flow == receive_[0].single_flow) return accept_message_on<Channel::request>(now, arrival);
-    return flow == receive_[1].single_flow && accept_message_on<Channel::reply>(now, arrival);
+    if (flow == channels_[0].single_flow) {
+        return accept_message_on<Channel::request>(now, arrival, predicting, others);
+    }
+    return flow == channels_[1].single_flow &&
+           accept_message_on<Channel::reply>(now, arrival, predicting, others);
 }
 
 template <Channel channel>
-[[gnu::always_inline]] inline bool Receiver::accept_message_on(Instant now,
-                                                               const Arrival& arrival) {
+[[gnu::always_inline]] inline bool Receiver::accept_message_on(Instant now, const Arrival& arrival,
+                                                               bool predicting,
+                                                               const Others& others) {
+    const Session& session = others.session;
     const HeaderWords& header = arrival.head;
     const ConstBytes arguments = arrival.bytes.subspan(HeaderWords::size);
-    const ReceiveWindow& window = receive_[static_cast<std::size_t>(channel)].window;
-    const bool predicted = is_next(header, window) && header.id - 1 < handler_max &&
-                           header.count == arguments.size() &&
-                           header.count <= config_.message_max && header.filler == 0 &&
-                           (predicting_ || takes_message(channel)) &&
-                           (arrival.integrity == Integrity::intact || is_signed(arrival));
+    const bool predicted =
+        header.cookie == session.handshake.cookie() &&
+        header.number == (*this)[channel].window.expected() && header.id - 1 < handler_max &&
+        header.count == arguments.size() && header.count <= session.config().message_max &&
+        header.filler == 0 && (predicting || takes_message(channel, others)) &&
+        (arrival.integrity == Integrity::intact || is_signed(session.config(), arrival));
     if (!predicted) return false;
     if (arrival.after_overrun) overrun_ = true;
-    bundle_.messages.drop();  // of a frame that is no longer valid
-    nothing_to_draw_ = false;
-    commit(now, header.ack);
+    deliveries.leave_frame();
+    commit(now, header.ack, others);
     pass_message<channel>(header.id, arguments);
-    if (!predicting_) predicting_ = can_predict();
-    (void)note_verdict(now, RxVerdict::accepted);
     return true;
 }
 
 // Takes the next message of a bundle, if it is the expected one and there is room for it. Messages
 // held on either channel are delivered before it, as soon as there is room for them.
-[[gnu::always_inline]] inline bool Receiver::unpack_fast() {
-    if (!fast_) return false;
-    return bundle_.channel == Channel::request ? unpack_fast_on<Channel::request>()
-                                               : unpack_fast_on<Channel::reply>();
+[[gnu::always_inline]] inline bool Receiver::unpack_fast(const Session& session,
+                                                         const Sender& sender) {
+    const Config& config = session.config();
+    if (!config.takes_fast_paths()) return false;
+    return deliveries.bundle().channel == Channel::request
+               ? unpack_fast_on<Channel::request>(config.message_max, sender)
+               : unpack_fast_on<Channel::reply>(config.message_max, sender);
 }
 
 template <Channel channel>
-[[gnu::always_inline]] inline bool Receiver::unpack_fast_on() {
+[[gnu::always_inline]] inline bool Receiver::unpack_fast_on(std::size_t message_max,
+                                                            const Sender& sender) {
     constexpr bool is_request = channel == Channel::request;
-    ReceiveWindow& window = receive_[static_cast<std::size_t>(channel)].window;
-    const bool usual = bundle_.number == window.expected() && receive_[0].window.nothing_ahead() &&
-                       receive_[1].window.nothing_ahead() && !(is_request && replies_.full());
+    ReceiveWindow& window = (*this)[channel].window;
+    Unpacking& bundle = deliveries.bundle();
+    const bool usual = bundle.number == window.expected() && nothing_ahead() &&
+                       !(is_request && sender.replies.full());
     if (!usual) return false;
-    const auto message = bundle_.messages.next(config_.message_max);
+    const auto message = bundle.messages.next(message_max);
     if (!message) return false;
     pass_message<channel>(message->handler, message->arguments);
-    bundle_.number = window.expected();
+    bundle.number = window.expected();
     return true;
+}
+
+// `general`: the caller has to draw the general way.
+inline std::optional<Delivery> Receiver::next_delivery(const Others& others, bool& general) {
+    auto& [session, sender] = others;
+    deliveries.end_reply();
+    if (deliveries.known_empty()) return std::nullopt;
+    general = deliveries.has_drawn_held() || session.ending.active || deliveries.has_ended() ||
+              !nothing_ahead() || (deliveries.must_unpack() && !unpack_fast(session, sender));
+    return general ? std::nullopt : deliveries.take_of_frame();
 }
 
 }  // namespace wireproof::am

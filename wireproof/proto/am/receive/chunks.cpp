@@ -6,6 +6,17 @@
 #include "wireproof/proto/am/receive/receiver.hpp"
 
 namespace wireproof::am {
+namespace {
+
+// The last chunk of a store is acknowledged at once, because the caller at the peer waits for it.
+// That of a get is too, if the peer may run out of get slots.
+bool end_is_awaited(Channel channel, const Config& config) {
+    return channel == Channel::request || !config.holds_acks() ||
+           config.get_slots < config.gets_max;
+}
+
+}  // namespace
+
 /// The place of a CHUNK packet, from its offset.
 struct Receiver::ChunkPlace {
     std::uint64_t base = 0;     // of the chunk in the transfer
@@ -15,17 +26,17 @@ struct Receiver::ChunkPlace {
 };
 
 std::optional<Receiver::ChunkPlace> Receiver::chunk_place(const Header& header,
-                                                          const Incoming& incoming,
-                                                          std::size_t size) const {
-    const std::uint64_t data_max = config_.data_max();
+                                                          const Arriving& incoming,
+                                                          std::size_t size, const Config& config) {
+    const std::uint64_t data_max = config.data_max();
     if (header.offset >= incoming.total || header.offset % data_max != 0) return std::nullopt;
     ChunkPlace place;
-    const std::uint64_t in_chunk = header.offset % config_.chunk_bytes();
+    const std::uint64_t in_chunk = header.offset % config.chunk_bytes();
     place.base = header.offset - in_chunk;
     place.place = static_cast<std::uint32_t>(in_chunk / data_max);
     const std::uint64_t left = incoming.total - place.base;
-    place.last = left <= config_.chunk_bytes();
-    const std::uint64_t bytes = std::min<std::uint64_t>(left, config_.chunk_bytes());
+    place.last = left <= config.chunk_bytes();
+    const std::uint64_t bytes = std::min<std::uint64_t>(left, config.chunk_bytes());
     place.packets = static_cast<std::uint32_t>((bytes + data_max - 1) / data_max);
     if (header.count != place.packets) return std::nullopt;  // AM-47
     if (size != std::min(data_max, incoming.total - header.offset)) return std::nullopt;
@@ -35,9 +46,10 @@ std::optional<Receiver::ChunkPlace> Receiver::chunk_place(const Header& header,
 // Selective recovery: packets that are missing before this one are lost, also those of its own
 // chunk.
 void Receiver::nack_holes(const Header& header, const ChunkPlace& chunk,
-                          ReceiveWindow::Placement at) {
-    ReceiveWindow& window = receiver(header.channel).window;
-    if (config_.recovery != Recovery::selective || !may_nack(header.channel)) return;
+                          ReceiveWindow::Placement at, const Others& others) {
+    ReceiveWindow& window = (*this)[header.channel].window;
+    const bool selective = others.session.config().recovery == Recovery::selective;
+    if (!selective || !may_nack(header.channel, others)) return;
     const bool in_order =
         at.distance == 0 && window.message(0).arrived == chunk.place;  // the usual case
     if (!in_order) window.owe_nack(header.round, at.distance + chunk.place, false);
@@ -45,15 +57,17 @@ void Receiver::nack_holes(const Header& header, const ChunkPlace& chunk,
 
 // A packet that arrives before its OPEN is kept and not written: to write it early could undo the
 // order of two stores to the same memory.
-RxVerdict Receiver::keep_early(const Header& header, ConstBytes data, ReceiveWindow::Placement at) {
-    ReceiveWindow& window = receiver(header.channel).window;
+RxVerdict Receiver::keep_early(const Header& header, ConstBytes data, ReceiveWindow::Placement at,
+                               const Others& others) {
+    const Config& config = others.session.config();
+    ReceiveWindow& window = (*this)[header.channel].window;
     const auto place =
-        static_cast<std::uint32_t>(header.offset % config_.chunk_bytes() / config_.data_max());
+        static_cast<std::uint32_t>(header.offset % config.chunk_bytes() / config.data_max());
     if (place >= header.count || at.distance + header.count > window.window() ||
-        header.count > config_.chunk_packets || window.message(at.distance).known()) {
+        header.count > config.chunk_packets || window.message(at.distance).known()) {
         return RxVerdict::malformed;
     }
-    if (may_nack(header.channel)) {
+    if (may_nack(header.channel, others)) {
         window.owe_nack(header.round, at.distance + place, false);
     }
     if (window.has(at.distance + place)) return RxVerdict::duplicate;
@@ -68,12 +82,12 @@ RxVerdict Receiver::keep_early(const Header& header, ConstBytes data, ReceiveWin
 
 // The OPEN has arrived, and the expected message is a chunk of which packets were kept. Returns
 // whether there were any.
-bool Receiver::place_early() {
-    ReceiveWindow& window = receiver(Channel::request).window;
+bool Receiver::place_early(const Others& others) {
+    ReceiveWindow& window = (*this)[Channel::request].window;
     bool any = false;
     const std::uint32_t number = window.expected();
     while (window.expected() == number) {
-        const auto packet = window.take_early(config_.chunk_packets);
+        const auto packet = window.take_early(others.session.config().chunk_packets);
         if (!packet) break;
         any = true;
         Header header;
@@ -86,22 +100,25 @@ bool Receiver::place_early() {
         // A packet that does not fit its store is dropped, as if it had never arrived. The others
         // wait for room like packets ahead: a NACK may have said that they have arrived, so they
         // cannot be refused now.
-        if (receiver(Channel::request).incoming[header.id].active) {
-            (void)on_chunk(header, window.data_of(*packet), {ReceiveWindow::Place::ahead, 0});
+        if ((*this)[Channel::request].transfers[header.id].active) {
+            (void)on_chunk(header, window.data_of(*packet), {ReceiveWindow::Place::ahead, 0},
+                           others);
         }
         window.free_slot(packet->slot);
     }
     return any;
 }
 
-RxVerdict Receiver::on_chunk(const Header& header, ConstBytes data, ReceiveWindow::Placement at) {
-    ReceiveWindow& window = receiver(header.channel).window;
+RxVerdict Receiver::on_chunk(const Header& header, ConstBytes data, ReceiveWindow::Placement at,
+                             const Others& others) {
+    const Config& config = others.session.config();
+    ReceiveWindow& window = (*this)[header.channel].window;
     const bool ahead = at.place == ReceiveWindow::Place::ahead;
-    Incoming& incoming = receiver(header.channel).incoming[header.id];
+    Arriving& incoming = (*this)[header.channel].transfers[header.id];
     if (!incoming.active) {
-        return ahead ? keep_early(header, data, at) : RxVerdict::malformed;
+        return ahead ? keep_early(header, data, at, others) : RxVerdict::malformed;
     }
-    const auto chunk = chunk_place(header, incoming, data.size());
+    const auto chunk = chunk_place(header, incoming, data.size(), config);
     if (!chunk) return RxVerdict::malformed;
     ReceiveWindow::Message& message = window.message(at.distance);
     if (message.known()) {
@@ -113,15 +130,15 @@ RxVerdict Receiver::on_chunk(const Header& header, ConstBytes data, ReceiveWindo
     }
     const std::uint32_t distance = at.distance + chunk->place;
     if (at.distance + chunk->packets > window.window()) return RxVerdict::malformed;
-    nack_holes(header, *chunk, at);
+    nack_holes(header, *chunk, at, others);
     if (window.has(distance)) return RxVerdict::duplicate;  // AM-40: no byte is written twice
     const bool completes = message.arrived + 1 == chunk->packets;
     if (!ahead && completes && chunk->last) {
         const Need need = need_of_last(header.channel, incoming);
         stall_.store = need == Need::refusal_acked ? header.id : stall_.store;
-        if (!met(need)) return refuse_packet(header, need, chunk->place);
+        if (!met(need, others.sender)) return refuse_packet(header, need, chunk->place);
         if (lost_its_handler(header.channel, incoming)) {
-            refuse_store(header.id, Reason::no_handler);
+            refuse_store(header.id, Reason::no_handler, others.sender);
             stall_.store = header.id;
             return refuse_packet(header, Need::refusal_acked, chunk->place);
         }
@@ -137,43 +154,33 @@ RxVerdict Receiver::on_chunk(const Header& header, ConstBytes data, ReceiveWindo
     ++message.arrived;  // AM-4, AM-19: in any order
     window.mark(distance);
     if (ahead) return RxVerdict::held;
-    if (completes) finish_chunk(header.channel);
+    if (completes) finish_chunk(header.channel, config);
     return RxVerdict::accepted;
 }
 
-// The last chunk of a store is acknowledged at once, because the caller at the peer waits for it.
-// That of a get is too, if the peer may run out of get slots.
-bool Receiver::end_is_awaited(Channel channel) const {
-    return channel == Channel::request || !holds_acks_ || config_.get_slots < config_.gets_max;
-}
-
 // The expected message is a complete chunk.
-void Receiver::finish_chunk(Channel channel) {
-    ReceiveWindow& window = receiver(channel).window;
+void Receiver::finish_chunk(Channel channel, const Config& config) {
+    ReceiveWindow& window = (*this)[channel].window;
     const ReceiveWindow::Message chunk = window.message(0);
-    Incoming& incoming = receiver(channel).incoming[chunk.id];
+    Arriving& incoming = (*this)[channel].transfers[chunk.id];
     const std::uint64_t left = incoming.total - chunk.base;
-    incoming.completed = chunk.base + std::min<std::uint64_t>(left, config_.chunk_bytes());
+    incoming.completed = chunk.base + std::min<std::uint64_t>(left, config.chunk_bytes());
     pass_expected(channel);
     // AM-5: one acknowledgement for each chunk, or for several chunks (ack_chunks).
     const bool ends = incoming.completed == incoming.total;
-    const bool enough = window.owed() >= config_.ack_chunks * config_.chunk_packets;
-    if (enough || (ends && end_is_awaited(channel))) window.owe_ack();
+    const bool enough = window.owed() >= config.ack_chunks * config.chunk_packets;
+    if (enough || (ends && end_is_awaited(channel, config))) window.owe_ack();
     if (ends) finish_transfer(channel, chunk.id);
 }
 
 void Receiver::finish_transfer(Channel channel, std::uint32_t id) {
-    Incoming& incoming = receiver(channel).incoming[id];
-    receiver(channel).end_transfer(id);  // AM-27: all bytes are in place
+    Arriving& incoming = (*this)[channel].transfers[id];
+    (*this)[channel].end_transfer(id);  // AM-27: all bytes are in place
     if (channel == Channel::reply) {
-        delivery_ = GetEnded{incoming.tag, Reason::none};
+        deliveries.put(GetEnded{incoming.tag, Reason::none});
     } else if (!incoming.discarded) {
-        delivery_ = Stored{incoming.handler, incoming.all(), incoming.argument};
+        deliveries.put(Stored{incoming.handler, incoming.all(), incoming.argument});
     }
-}
-
-bool Receiver::is_last_chunk(const ReceiveWindow::Message& chunk, const Incoming& incoming) const {
-    return incoming.total - chunk.base <= config_.chunk_bytes();
 }
 
 }  // namespace wireproof::am

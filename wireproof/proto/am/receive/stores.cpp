@@ -20,16 +20,17 @@ void copy_opening(ConstBytes bytes, Bytes memory) {
 
 }  // namespace
 
-void Receiver::open_store(std::uint32_t id, const OpenBody& body, ConstBytes bytes) {
+void Receiver::open_store(std::uint32_t id, const OpenBody& body, ConstBytes bytes,
+                          Sender& sender) {
     // It was held while another store with this id was active: no sender does that.
-    if (receiver(Channel::request).incoming[id].active) return;
-    Incoming& store = receiver(Channel::request).begin_transfer(id);
+    if ((*this)[Channel::request].transfers[id].active) return;
+    Arriving& store = (*this)[Channel::request].begin_transfer(id);
     store.total =
         body.total - bytes.size();  // never 0: a store with all bytes in its OPEN is a note
     store.handler = static_cast<HandlerId>(body.handler);
     store.argument = body.argument;
     const Judged judged = judge_store(body);
-    if (judged.reason != Reason::none) return refuse_store(id, judged.reason);
+    if (judged.reason != Reason::none) return refuse_store(id, judged.reason, sender);
     copy_opening(bytes, judged.memory);
     store.memory = judged.memory.subspan(bytes.size());
     store.opened_with = bytes.size();
@@ -37,10 +38,10 @@ void Receiver::open_store(std::uint32_t id, const OpenBody& body, ConstBytes byt
 
 // The refusal is no NACK, because a NACK would repeat the store for ever. The receiver accepts the
 // rest of the store and drops its bytes.
-void Receiver::refuse_store(std::uint32_t id, Reason reason) {
-    Incoming& store = receiver(Channel::request).incoming[id];
+void Receiver::refuse_store(std::uint32_t id, Reason reason, Sender& sender) {
+    Arriving& store = (*this)[Channel::request].transfers[id];
     store.discarded = store.refusal_unacked = true;
-    send_refusal(
+    sender.refuse(
         {static_cast<std::uint32_t>(Refusal::store), id, static_cast<std::uint32_t>(reason)},
         id + 1);
 }
@@ -56,11 +57,11 @@ Receiver::Judged Receiver::judge_store(const OpenBody& body) const {
 // The peer must know that its store is refused before the store ends. So the note is refused until
 // the peer has acknowledged the refusal; then it is accepted, and no handler runs. AM-28: a store
 // of no bytes is a note.
-RxVerdict Receiver::on_note(const Packet& packet) {
+RxVerdict Receiver::on_note(const Packet& packet, Sender& sender) {
     const Header& header = packet.header;
-    ReceiveWindow& window = receiver(Channel::request).window;
-    if (!met(Need::reply_place)) return refuse_packet(header, Need::reply_place, 0);
-    if (!take_note(std::get<OpenBody>(packet.body), packet.payload))
+    ReceiveWindow& window = (*this)[Channel::request].window;
+    if (!met(Need::reply_place, sender)) return refuse_packet(header, Need::reply_place, 0);
+    if (!take_note(std::get<OpenBody>(packet.body), packet.payload, sender))
         return refuse_packet(header, Need::note_refused, 0);
     ReceiveWindow::Message& message = window.message(0);
     message.kind = Kind::open;
@@ -71,7 +72,7 @@ RxVerdict Receiver::on_note(const Packet& packet) {
 }
 
 /// False: the note must wait until its refusal is acknowledged.
-bool Receiver::take_note(const OpenBody& body, ConstBytes bytes) {
+bool Receiver::take_note(const OpenBody& body, ConstBytes bytes, Sender& sender) {
     if (note_refusal_ == NoteRefusal::acked) {
         note_refusal_ = NoteRefusal::none;
         return true;
@@ -80,15 +81,14 @@ bool Receiver::take_note(const OpenBody& body, ConstBytes bytes) {
     const Judged judged = judge_store(body);
     if (judged.reason != Reason::none) {
         note_refusal_ = NoteRefusal::unacked;
-        send_refusal({static_cast<std::uint32_t>(Refusal::note),
-                      receiver(Channel::request).window.expected(),
-                      static_cast<std::uint32_t>(judged.reason)},
-                     note_owner);
+        sender.refuse(
+            {static_cast<std::uint32_t>(Refusal::note), (*this)[Channel::request].window.expected(),
+             static_cast<std::uint32_t>(judged.reason)},
+            note_owner);
         return false;
     }
     copy_opening(bytes, judged.memory);
-    delivery_.emplace(std::in_place_type<Stored>,
-                      Stored{static_cast<HandlerId>(body.handler), judged.memory, body.argument});
+    deliveries.put(Stored{static_cast<HandlerId>(body.handler), judged.memory, body.argument});
     return true;
 }
 

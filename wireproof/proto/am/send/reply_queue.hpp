@@ -12,6 +12,9 @@
 
 namespace wireproof::am {
 
+/// The owner of a reply that refuses a note.
+inline constexpr std::uint32_t note_owner = 0xFFFFFFFF;
+
 class ReplyQueue {
 public:
     struct Waiting {

@@ -17,6 +17,7 @@
 #include "wireproof/base/ring.hpp"
 #include "wireproof/base/seq_num.hpp"
 #include "wireproof/proto/am/config.hpp"
+#include "wireproof/proto/am/delivery.hpp"
 #include "wireproof/proto/am/receive/bit_window.hpp"
 #include "wireproof/proto/am/send/packets_in_flight.hpp"
 #include "wireproof/proto/am/send/save_bytes.hpp"
@@ -282,6 +283,11 @@ public:
     ConstBytes data_at(const Saved& message, std::uint64_t position) const {
         if (message.kind == Kind::chunk) return {message.lent, message.size};
         return bytes_.view(place_at(message, position)).subspan(entry_size(message.kind));
+    }
+    /// The handler that a note names.
+    HandlerId handler_of_note(const Saved& note) const {
+        const auto body = OpenBody::decode(data_of(note).first<OpenBody::size>());
+        return static_cast<HandlerId>(body.handler);
     }
     /// The data of the message that next_fast() named.
     ConstBytes data_of_next(const Saved& message) const { return data_at(message, high_); }

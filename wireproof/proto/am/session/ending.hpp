@@ -9,7 +9,7 @@
 
 namespace wireproof::am {
 
-/// How much the caller has drawn (Session::draw_ending).
+/// How much the caller has drawn (rest_of_session.cpp).
 struct Ending {
     bool active = false;
     SessionEnded ended;
@@ -18,6 +18,11 @@ struct Ending {
     std::uint32_t of_row = 0;  // next message of that one, if it is a row
     std::size_t stage = 0;
 
+    void begin(const SessionEnded& how) {
+        *this = Ending{};
+        active = true;
+        ended = how;
+    }
     void fingerprint(Fingerprint& sink) const {
         sink.add(active);
         if (!active) return;

@@ -1,6 +1,7 @@
 // The beginning and end of sessions.
-
 #include "wireproof/proto/am/session/session.hpp"
+
+#include <algorithm>
 
 namespace wireproof::am {
 namespace {
@@ -24,12 +25,12 @@ SessionEnded told_end(const Header& unknown) {
 RxVerdict Session::on_hello(Instant now, const Packet& packet) {
     const auto* const body = std::get_if<HelloBody>(&packet.body);
     if (body == nullptr || !packet.payload.empty()) return RxVerdict::malformed;
-    const bool had_session = handshake_.established();
-    switch (handshake_.on_hello(*body, packet.header.count != 0)) {
+    const bool had_session = established();
+    switch (handshake.on_hello(*body, packet.header.count != 0)) {
         case Handshake::Outcome::foreign: return RxVerdict::foreign;
-        case Handshake::Outcome::mismatched: ++stats_.hellos_mismatched; return RxVerdict::foreign;
+        case Handshake::Outcome::mismatched: ++stats.hellos_mismatched; return RxVerdict::foreign;
         case Handshake::Outcome::noted: break;
-        case Handshake::Outcome::established: begin_session(now, had_session); break;
+        case Handshake::Outcome::established: begin(now, had_session); break;
     }
     return RxVerdict::control;
 }
@@ -39,57 +40,53 @@ RxVerdict Session::on_hello(Instant now, const Packet& packet) {
 RxVerdict Session::on_unknown(const Packet& packet) {
     const Header& header = packet.header;
     if (!packet.payload.empty()) return RxVerdict::malformed;
-    if (!handshake_.is_disowned(header.cookie, header.offset)) return RxVerdict::foreign;
+    if (!handshake.is_disowned(header.cookie, header.offset)) return RxVerdict::foreign;
     give_up(told_end(header));
     return RxVerdict::control;
 }
 
-void Session::begin_session(Instant now, bool replaces) {
-    liveness_.heard(now);
+bool Session::takes(Instant now, std::uint64_t cookie) {
+    const bool had_session = established();
+    if (had_session && cookie == handshake.cookie()) return true;
+    if (!handshake.completes(cookie)) {
+        handshake.on_unknown_session(now, cookie);
+        return false;
+    }
+    begin(now, had_session);
+    return true;
+}
+
+void Session::begin(Instant now, bool replaces) {
+    liveness.heard(now);
     hello_due_ = false;
     hello_interval_ = config_.keepalive_after;
-    timers_.stop(Timer::hello);
-    ++stats_.sessions;
-    if (replaces) {
-        end_session({.why = SessionEnded::Why::restarted});
-    } else {
-        ended_.push(SessionBegan{});
-    }
+    timers.stop(Timer::hello);
+    ++stats.sessions;
+    if (replaces) ending.begin({.why = SessionEnded::Why::restarted});
 }
 
-void Session::end_session(SessionEnded ended) {
-    ending_ = Ending{};
-    ending_.active = true;
-    ending_.ended = ended;
-    delivery_.reset();
-    short_here_ = false;
-    bundle_.messages.drop();
-    ended_.clear();
-}
-
-void Session::forget_session() {
-    for (SendChannel& channel : send_) channel.reset();
-    for (ReceiveChannel& channel : receive_) channel.reset();
-    replies_.clear();
-    delivery_.reset();
-    short_here_ = false;
-    bundle_.messages.drop();
-    ended_.clear();
-    may_reply_ = false;
-    drawn_slot_.reset();
-    stall_ = {};
-    note_refusal_ = NoteRefusal::none;
-    timers_ = {};
+void Session::reset() {
+    timers = {};
     watch_interval_ = config_.keepalive_after;
     hello_interval_ = config_.keepalive_after;
     hello_due_ = false;
-    liveness_.reset();
-    leave_ = {};
+    liveness.reset();
+    leave = {};
     awaiting_ = false;
-    overrun_ = false;
-    turn_ = Channel::reply;
-    ending_ = Ending{};
-    if (handshake_.established()) ended_.push(SessionBegan{});
+    ending = {};
+}
+
+void Session::fingerprint(Instant now, Fingerprint& sink) const {
+    handshake.fingerprint(now, sink);
+    timers.fingerprint(now, sink);
+    sink.add(watch_interval_);
+    sink.add(hello_interval_);
+    sink.add(hello_due_);
+    liveness.fingerprint(now, sink);
+    leave.fingerprint(sink);
+    sink.add(awaiting_);
+    sink.add(route_);
+    ending.fingerprint(sink);
 }
 
 }  // namespace wireproof::am

@@ -1,43 +1,115 @@
-// The layer that begins and ends sessions: HELLO and UNKNOWN, the timers that ask a silent peer,
-// and the report of what an ended session leaves.
+// The session with the peer: how it begins, whether the peer lives, how it ends, and what both
+// directions share: the settings, the timers and the counters.
 #pragma once
 
-#include "wireproof/proto/am/connection_state.hpp"
+#include <cstdint>
+
+#include "wireproof/core/engine.hpp"
+#include "wireproof/proto/am/arrival.hpp"
+#include "wireproof/proto/am/config.hpp"
+#include "wireproof/proto/am/session/ending.hpp"
+#include "wireproof/proto/am/session/handshake.hpp"
+#include "wireproof/proto/am/session/leave.hpp"
+#include "wireproof/proto/am/session/liveness.hpp"
+#include "wireproof/proto/am/session/timers.hpp"
+#include "wireproof/proto/am/stats.hpp"
 
 namespace wireproof::am {
 
-class Session : protected ConnectionState {
-protected:
-    using ConnectionState::ConnectionState;
+class Outgoing;
+
+class Session {
+public:
+    /// What this end waits for.
+    struct Waits {
+        bool for_peer = false;  // for something from the peer, besides acknowledgements
+        bool for_acks = false;  // of its own packets, of any channel
+        bool for_request_acks = false;
+
+        bool for_any() const { return for_peer || for_acks; }
+        bool only_for_peer() const { return for_peer && !for_request_acks; }
+    };
+
+    explicit Session(const Config& config)
+        : handshake(config),
+          liveness(config),
+          config_(config),
+          watch_interval_(config.keepalive_after),
+          hello_interval_(config.keepalive_after),
+          route_(static_cast<std::uint8_t>((config.node + config.peer) % 4)) {}
+
+    Handshake handshake;
+    Liveness liveness;
+    Leave leave;
+    Ending ending;
+    Timers timers;
+    Stats stats;
+
+    const Config& config() const { return config_; }
+    bool established() const { return handshake.established(); }
+    /// There is a session, and none that has ended is still being drawn.
+    bool is_open() const { return established() && !ending.active; }
+    std::uint8_t route() const { return route_; }
+    /// The caller waits for the peer, even if nothing is unacknowledged. False in a new session.
+    void set_awaiting(bool awaiting) { awaiting_ = awaiting; }
+    bool awaiting() const { return awaiting_; }
+
+    // Beginning and end.
 
     RxVerdict on_hello(Instant now, const Packet& packet);
     RxVerdict on_unknown(const Packet& packet);
-    void begin_session(Instant now, bool replaces);
+    /// Whether a frame with this cookie belongs to the session. It may be the first one, and then
+    /// the session begins (AM-49).
+    bool takes(Instant now, std::uint64_t cookie);
     /// This end gives up the session. It does not begin another one by itself.
     void give_up(const SessionEnded& ended) {
-        handshake_.end(ended);
-        end_session(ended);
+        handshake.end(ended);
+        ending.begin(ended);
     }
     void give_up(SessionEnded::Why why) { give_up(SessionEnded{.why = why}); }
-    /// Each unfinished message once and in order; the last delivery is the end of the session.
-    std::optional<Delivery> draw_ending();
-    static HandlerId handler_of_note(const SendWindow& window, const SendWindow::Saved& note);
+    /// The rest of an ended session has been drawn.
+    void reset();
 
-    // Timers: session/timers.cpp.
+    // HELLO.
+
+    bool hello_is_due() const { return handshake.answer_due() || hello_due_; }
+    Handshake::Hello take_hello(Instant now);
+    /// The wire has no room for the HELLO that is due.
+    void hold_hello(Instant now) {
+        if (hello_due_) set_hello_timer(now);
+    }
+
+    // Timers that ask a silent peer and give it up.
 
     /// Called once per turn: sets the timers for what this end waits for.
-    void watch_peer(Instant now);
+    void watch(Instant now, const Waits& waits);
     void watch_idle(Instant now) {
         watch_interval_ = config_.keepalive_after;
-        timers_.set(Timer::keepalive_request, now + watch_interval_);
+        timers.set(Timer::keepalive_request, now + watch_interval_);
     }
-    void on_hello_timer(Instant now, Instant due);
-    void on_keepalive_timer(Instant now, Instant due, Channel channel);
-    void release_held_acks();
+    /// If this end only waits for its peer, a timer asks the peer from time to time whether it
+    /// lives.
+    bool watches(const Waits& waits) const {
+        return !waits.only_for_peer() || timers.running(Timer::keepalive_request);
+    }
+    /// A question leaves before packets that wait: the peer has been silent for more than one
+    /// timer.
+    bool asks_first() const { return liveness.unanswered() > 1; }
+    void on_hello_timer(Instant now, Instant due, const Waits& waits);
+    void on_keepalive_timer(Instant now, Instant due, Outgoing& sent, const Waits& waits);
+
+    void fingerprint(Instant now, Fingerprint& sink) const;
 
 private:
-    void end_session(SessionEnded ended);
-    void forget_session();
+    void begin(Instant now, bool replaces);
+    void set_hello_timer(Instant now);
+
+    Config config_;
+    Duration watch_interval_;  // until the next question to a peer while nothing is unacknowledged
+    Duration hello_interval_;
+    bool hello_due_ = false;
+    bool awaiting_ = false;
+    std::uint8_t route_;
 };
 
 }  // namespace wireproof::am

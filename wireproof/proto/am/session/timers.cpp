@@ -1,70 +1,71 @@
-// The timers that ask a silent peer and give it up.
+// HELLOs, and the timers that ask a silent peer and give it up.
+#include "wireproof/proto/am/session/timers.hpp"
 
 #include <algorithm>
 
+#include "wireproof/proto/am/send/outgoing.hpp"
 #include "wireproof/proto/am/session/session.hpp"
 
 namespace wireproof::am {
-void Session::watch_peer(Instant now) {
-    if (!waits_for_peer()) return liveness_.stop_waiting();
-    liveness_.wait(now);
-    if (!handshake_.established()) {
-        if (handshake_.can_meet() && !timers_.running(Timer::hello)) hello_due_ = true;
-        return;
-    }
-    if (expects_peer() && send_[0].window.empty() && !timers_.running(Timer::keepalive_request)) {
-        watch_idle(now);
-    }
+
+Handshake::Hello Session::take_hello(Instant now) {
+    const Handshake::Hello hello = handshake.take_hello();
+    hello_due_ = false;
+    if (!established()) set_hello_timer(now);
+    return hello;
 }
 
-void Session::on_hello_timer(Instant now, Instant due) {
-    if (handshake_.established() || !waits_for_peer()) return;
-    liveness_.note_absence(now, due, hello_interval_);
-    liveness_.asks();
-    if (liveness_.given_up(now)) {
-        give_up(SessionEnded::Why::silent);
+// A HELLO leaves, or would leave if there were room.
+void Session::set_hello_timer(Instant now) {
+    if (timers.running(Timer::hello)) return;
+    timers.set(Timer::hello, liveness.next_check(now, hello_interval_));
+}
+
+void Session::watch(Instant now, const Waits& waits) {
+    if (!waits.for_any()) return liveness.stop_waiting();
+    liveness.wait(now);
+    if (!established()) {
+        if (handshake.can_meet() && !timers.running(Timer::hello)) hello_due_ = true;
         return;
     }
+    if (!watches(waits)) watch_idle(now);
+}
+
+void Session::on_hello_timer(Instant now, Instant due, const Waits& waits) {
+    if (established() || !waits.for_any()) return;
+    liveness.note_absence(now, due, hello_interval_);
+    liveness.asks();
+    if (liveness.given_up(now)) return give_up(SessionEnded::Why::silent);
     hello_interval_ = std::min(hello_interval_ * 2, config_.keepalive_max);
     hello_due_ = true;
 }
 
-// If a packet left in the meantime, it has acknowledged what arrived before it.
-void Session::release_held_acks() {
-    for (ReceiveChannel& channel : receive_) {
-        if (channel.window.owed() > 0) channel.window.owe_ack();
-    }
-}
-
-void Session::on_keepalive_timer(Instant now, Instant due, Channel channel) {
-    if (!handshake_.established()) return;
-    const SendWindow& window = sender(channel).window;
-    const bool awaited = channel == Channel::request && expects_peer();
-    if (window.empty()) {
-        if (!awaited) return;
-        const Instant quiet = liveness_.silent_since() + config_.keepalive_after;
+void Session::on_keepalive_timer(Instant now, Instant due, Outgoing& sent, const Waits& waits) {
+    if (!established()) return;
+    const Timer timer = keepalive_timer(sent.channel());
+    const bool idle = sent.window.empty();
+    if (idle) {
+        if (sent.channel() != Channel::request || !waits.for_peer) return;
+        const Instant quiet = liveness.silent_since() + config_.keepalive_after;
         if (quiet > now) {  // a frame arrived in the meantime
             watch_interval_ = config_.keepalive_after;
-            timers_.set(keepalive_timer(channel), quiet);
+            timers.set(timer, quiet);
             return;
         }
     }
-    Duration& interval = window.empty() ? watch_interval_ : sender(channel).keepalive_interval;
-    liveness_.note_absence(now, due, interval);
-    if (liveness_.given_up(now)) {
-        give_up(SessionEnded::Why::silent);
-        return;
-    }
-    if (liveness_.unanswered() > 0) route_ = static_cast<std::uint8_t>((route_ + 1) % 4);  // AM-52
-    liveness_.asks();
-    ++stats_.keepalive_timeouts;
-    sender(channel).rtt.resent();  // what answers now was asked for
-    sender(channel).on_silence(now, liveness_.unanswered(), now - liveness_.silent_since());
+    Duration& interval = idle ? watch_interval_ : sent.keepalive_interval;
+    liveness.note_absence(now, due, interval);
+    if (liveness.given_up(now)) return give_up(SessionEnded::Why::silent);
+    if (liveness.unanswered() > 0) route_ = static_cast<std::uint8_t>((route_ + 1) % 4);  // AM-52
+    liveness.asks();
+    ++stats.keepalive_timeouts;
+    sent.rtt.resent();  // what answers now was asked for
+    sent.on_silence(now, liveness.unanswered(), now - liveness.silent_since());
     // Packets that wait to leave ask as well as a keep-alive does. But if nothing was heard since
     // the last timer either, the path may lose all packets of their length.
-    sender(channel).keepalive_due = window.at_rest() || asks_first();  // AM-16
+    sent.keepalive_due = sent.window.at_rest() || asks_first();  // AM-16
     interval = std::min(interval * 2, config_.keepalive_max);
-    timers_.set(keepalive_timer(channel), liveness_.next_check(now, interval));
+    timers.set(timer, liveness.next_check(now, interval));
 }
 
 }  // namespace wireproof::am

@@ -1,6 +1,6 @@
 // The sending end of one channel: messages kept until they are acknowledged, transfers that are cut
 // into chunks, the round trip time, the limit of packets in flight, and the time of the next
-// question. Sender decides what leaves and applies what arrives.
+// question.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 
 #include "wireproof/core/congestion/control.hpp"
 #include "wireproof/core/rtt_estimator.hpp"
+#include "wireproof/proto/am/delivery.hpp"
 #include "wireproof/proto/am/header_words.hpp"
 #include "wireproof/proto/am/send/bulk_sender.hpp"
 #include "wireproof/proto/am/send/long_packets.hpp"
@@ -17,7 +18,7 @@
 
 namespace wireproof::am {
 
-class SendChannel {
+class Outgoing {
 public:
     /// The memory that a channel needs while messages or transfers are active.
     struct Buffers {
@@ -26,7 +27,9 @@ public:
         std::vector<BulkSender::Transfer> bulk;
     };
 
-    SendChannel(const Config& config, Channel channel, Buffers buffers);
+    Outgoing(const Config& config, Channel channel, Buffers buffers);
+
+    Channel channel() const { return channel_; }
 
     SendWindow window;
     Flows flows;                  // of the packets that leave
@@ -42,7 +45,27 @@ public:
         return std::max(rtt.limit(), std::min(congestion_.rtt() * 2, longest_rto_));
     }
 
-    // How many packets may be in flight (send_channel.cpp).
+    /// Acknowledgements have freed so many packets.
+    [[gnu::always_inline]] void freed(Instant now, std::uint32_t packets) {
+        rtt.freed(now, packets);
+        steer(now);
+        keepalive_interval = rto();
+        keepalive_due = false;
+    }
+
+    // NACKs (nack.cpp).
+
+    struct Resend {
+        bool any = false;  // a packet leaves again
+        std::optional<SessionEnded> gives_up = {};
+    };
+    /// Resends the packets that the peer misses. If the same packet is missing each time, the
+    /// sender waits longer before each resend, and finally gives up. `progress`: the NACK has
+    /// acknowledged something.
+    Resend resend_missing(Instant now, const Header& nack, const SendWindow::Missing& missing,
+                          bool progress);
+
+    // How many packets may be in flight (outgoing.cpp).
 
     /// Adapts the limit to what the peer has said about packets in flight. `overran`: this many
     /// were too many for the peer's host; 0: its host had room.
@@ -85,6 +108,8 @@ private:
     bool allow_packets();
     void forget_path();
 
+    Channel channel_;
+    Recovery recovery_;
     std::uint32_t all_;           // packets of the window
     std::uint32_t first_flight_;  // limit while the path is not known; equal to all_: no limit
     Duration longest_rto_;

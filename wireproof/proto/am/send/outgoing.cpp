@@ -1,6 +1,6 @@
 // How many packets of a channel may be in flight: questions leave as often as the limit needs, and
 // their answers change it.
-#include "wireproof/proto/am/send/send_channel.hpp"
+#include "wireproof/proto/am/send/outgoing.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -27,17 +27,19 @@ std::uint32_t first_flight_of(const Config& config, Channel channel) {
 
 }  // namespace
 
-SendChannel::Buffers::Buffers(const Config& config, Channel channel)
+Outgoing::Buffers::Buffers(const Config& config, Channel channel)
     : window(config.window_of(channel), config.save_bytes),
       bulk(channel == Channel::request ? config.stores_max : config.get_slots) {}
 
-SendChannel::SendChannel(const Config& config, Channel channel, Buffers buffers)
+Outgoing::Outgoing(const Config& config, Channel channel, Buffers buffers)
     : window(config, channel, std::move(buffers.window)),
       flows(flows_of(config, channel)),
       keepalive_interval(config.keepalive_after),
       rtt(config.keepalive_after, config.probe_after),
       bulk(config, std::move(buffers.bulk)),
       backoff(config),
+      channel_(channel),
+      recovery_(config.recovery),
       all_(config.window_of(channel)),
       first_flight_(first_flight_of(config, channel)),
       longest_rto_(config.keepalive_max),
@@ -47,7 +49,7 @@ SendChannel::SendChannel(const Config& config, Channel channel, Buffers buffers)
     forget_path();
 }
 
-void SendChannel::reset() {
+void Outgoing::reset() {
     window.reset();
     bulk.reset();
     rtt.forget();
@@ -57,7 +59,7 @@ void SendChannel::reset() {
     keepalive_due = false;
 }
 
-void SendChannel::forget_path() {
+void Outgoing::forget_path() {
     long_ = {};
     marks_told_ = new_marks_ = 0;
     PacketsInFlight& in_flight = window.in_flight();
@@ -69,7 +71,7 @@ void SendChannel::forget_path() {
 // If the peer's host has no room for frames, the sender slows down even without congestion control.
 // It counts packets until the whole window may be in flight again; other losses do not change the
 // limit.
-void SendChannel::steer_counted(Instant now, std::uint32_t overran) {
+void Outgoing::steer_counted(Instant now, std::uint32_t overran) {
     PacketsInFlight& in_flight = window.in_flight();
     if (in_flight.holds_new()) follow_missing();
     if (overran > 0 && (!in_flight.counted() || in_flight.seldom())) {
@@ -92,7 +94,7 @@ void SendChannel::steer_counted(Instant now, std::uint32_t overran) {
     if (!controlled_ && !limited) in_flight.end_counting();
 }
 
-void SendChannel::begin_long(std::uint64_t first) {
+void Outgoing::begin_long(std::uint64_t first) {
     if (first_flight_ == all_ || long_.arrive || long_.under_way) return;
     long_.under_way = true;
     long_.first = first;
@@ -105,7 +107,7 @@ void SendChannel::begin_long(std::uint64_t first) {
 }
 
 // True: the limit is below the window.
-bool SendChannel::allow_packets() {
+bool Outgoing::allow_packets() {
     if (long_.under_way && window.una() > long_.first) long_ = {.arrive = true};
     std::uint32_t most = congestion_.packets();
     if (long_.under_way) most = std::min(most, first_flight_);
@@ -113,14 +115,14 @@ bool SendChannel::allow_packets() {
     return most < all_ || long_.under_way;
 }
 
-void SendChannel::follow_missing() {
+void Outgoing::follow_missing() {
     backoff.on_missing(window.first_missing());
     if (backoff.times() == 0) window.in_flight().hold_new(false);
 }
 
 // A NACK that another one has overtaken has a count of before: the difference is above half of the
 // modulus. Between two answers, less than a window of packets arrives.
-std::uint32_t SendChannel::take_marks(std::uint32_t told) {
+std::uint32_t Outgoing::take_marks(std::uint32_t told) {
     const std::uint32_t more = (told - marks_told_) % nack_marks_modulus;
     if (more >= nack_marks_modulus / 2) return 0;
     marks_told_ = told;
@@ -129,7 +131,7 @@ std::uint32_t SendChannel::take_marks(std::uint32_t told) {
 }
 
 // The answer may be to a question that measures the round trip.
-void SendChannel::on_answer(Instant now, std::uint32_t distance, std::uint32_t overran) {
+void Outgoing::on_answer(Instant now, std::uint32_t distance, std::uint32_t overran) {
     const auto measured = window.answered(now, distance);
     if (measured) congestion_.on_rtt(now, *measured);
     steer(now, overran);
@@ -138,13 +140,13 @@ void SendChannel::on_answer(Instant now, std::uint32_t distance, std::uint32_t o
 }
 
 // A single question or its answer may be lost without congestion.
-void SendChannel::on_silence(Instant now, std::uint32_t unanswered, Duration silence) {
+void Outgoing::on_silence(Instant now, std::uint32_t unanswered, Duration silence) {
     window.ask_again();
     if (unanswered > 1 && controlled_) congestion_.on_silence(silence);
     steer(now);
 }
 
-void SendChannel::fingerprint(Instant now, Fingerprint& sink) const {
+void Outgoing::fingerprint(Instant now, Fingerprint& sink) const {
     window.fingerprint(now, sink);
     bulk.fingerprint(sink);
     sink.add(keepalive_interval);
