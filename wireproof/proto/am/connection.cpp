@@ -110,7 +110,7 @@ void Connection::on_deadline(Instant now) {
         if (session_.ending.active) break;
         const Instant due = timers.deadline(keepalive_timer(channel));
         if (timers.take_expired(keepalive_timer(channel), now)) {
-            session_.on_keepalive_timer(now, due, sender_[channel], waits());
+            sender_.on_keepalive_timer(now, due, channel, session_, waits());
         }
     }
     if (session_.ending.active) receiver_.deliveries.drop();

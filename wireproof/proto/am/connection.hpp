@@ -35,10 +35,10 @@
 #include <optional>
 
 #include "wireproof/proto/am/connection_buffers.hpp"
-#include "wireproof/proto/am/fast/prediction.hpp"
-#include "wireproof/proto/am/fast/receive.hpp"
-#include "wireproof/proto/am/fast/transmit.hpp"
+#include "wireproof/proto/am/prediction.hpp"
+#include "wireproof/proto/am/receive/fast_receive.hpp"
 #include "wireproof/proto/am/receive/receiver.hpp"
+#include "wireproof/proto/am/send/fast_transmit.hpp"
 #include "wireproof/proto/am/send/sender.hpp"
 #include "wireproof/proto/am/session/session.hpp"
 

@@ -1,7 +1,7 @@
 // Acknowledgements and NACKs that arrive.
 #include <algorithm>
 
-#include "wireproof/proto/am/fast/receive.hpp"
+#include "wireproof/proto/am/receive/fast_receive.hpp"
 
 namespace wireproof::am {
 

@@ -10,8 +10,8 @@
 #include "wireproof/base/ring.hpp"
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/proto/am/delivery.hpp"
-#include "wireproof/proto/am/fast/short_message.hpp"
 #include "wireproof/proto/am/receive/unpacking.hpp"
+#include "wireproof/proto/am/short_message.hpp"
 
 namespace wireproof::am {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wireproof/proto/am/fast/receive.hpp"
+#include "wireproof/proto/am/receive/fast_receive.hpp"
 
 namespace wireproof::am {
 namespace {

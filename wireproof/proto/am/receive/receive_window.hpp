@@ -10,8 +10,8 @@
 #include "wireproof/base/lazy_bytes.hpp"
 #include "wireproof/base/seq_num.hpp"
 #include "wireproof/proto/am/arrival.hpp"
+#include "wireproof/proto/am/bit_window.hpp"
 #include "wireproof/proto/am/config.hpp"
-#include "wireproof/proto/am/receive/bit_window.hpp"
 #include "wireproof/proto/am/send/send_window.hpp"
 #include "wireproof/proto/am/wire_format.hpp"
 

@@ -67,7 +67,7 @@ public:
     /// counts the verdict.
     inline void commit(Instant now, const Acks& acks, const Others& others);
 
-    // The fast path: fast/receive.hpp and .cpp, fast/receive_chunks.cpp.
+    // The fast path: fast_receive.hpp and .cpp, fast_chunks.cpp.
 
     /// The next packet is a short message, undamaged and in order. `predicting`: nothing else may
     /// come.
@@ -210,7 +210,7 @@ private:
     void on_ack(Instant now, Channel channel, std::uint32_t expected, const Others& others);
     void on_acked(Channel channel, const SendWindow::Saved& message, Sender& sender);
 
-    // fast/receive.hpp and .cpp, fast/receive_chunks.cpp
+    // fast_receive.hpp and .cpp, fast_chunks.cpp
     template <Channel channel>
     inline bool accept_message_on(Instant now, const Arrival& arrival, bool predicting,
                                   const Others& others);

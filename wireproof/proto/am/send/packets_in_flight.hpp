@@ -14,7 +14,7 @@
 #include "wireproof/base/check.hpp"
 #include "wireproof/base/instant.hpp"
 #include "wireproof/core/congestion/pacer.hpp"
-#include "wireproof/proto/am/receive/bit_window.hpp"
+#include "wireproof/proto/am/bit_window.hpp"
 
 namespace wireproof::am {
 

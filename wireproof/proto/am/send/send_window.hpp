@@ -16,9 +16,9 @@
 
 #include "wireproof/base/ring.hpp"
 #include "wireproof/base/seq_num.hpp"
+#include "wireproof/proto/am/bit_window.hpp"
 #include "wireproof/proto/am/config.hpp"
 #include "wireproof/proto/am/delivery.hpp"
-#include "wireproof/proto/am/receive/bit_window.hpp"
 #include "wireproof/proto/am/send/packets_in_flight.hpp"
 #include "wireproof/proto/am/send/save_bytes.hpp"
 #include "wireproof/proto/am/wire_format.hpp"

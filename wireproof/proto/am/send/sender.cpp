@@ -18,6 +18,26 @@ Sender::Sender(const Config& config, std::array<Outgoing::Buffers, channel_count
       channels_{Outgoing(config, Channel::request, std::move(buffers[0])),
                 Outgoing(config, Channel::reply, std::move(buffers[1]))} {}
 
+void Sender::on_keepalive_timer(Instant now, Instant due, Channel channel, Session& session,
+                                const Session::Waits& waits) {
+    if (!session.established()) return;
+    Outgoing& sent = (*this)[channel];
+    const bool idle = sent.window.empty();
+    if (idle) {
+        const bool watches = channel == Channel::request && waits.for_peer;
+        if (!watches || session.was_heard(now)) return;
+    }
+    Duration& interval = idle ? session.watch_interval() : sent.keepalive_interval;
+    if (!session.asks_again(now, due, interval)) return;
+    const Liveness& peer = session.liveness;
+    sent.rtt.resent();  // what answers now was asked for
+    sent.on_silence(now, peer.unanswered(), now - peer.silent_since());
+    // Packets that wait to leave ask as well as a keep-alive does. But if nothing was heard since
+    // the last timer either, the path may lose all packets of their length.
+    sent.keepalive_due = sent.window.at_rest() || session.asks_first();  // AM-16
+    session.ask_later(now, keepalive_timer(channel), interval);
+}
+
 bool Sender::idle() const {
     for (const Outgoing& channel : channels_) {
         const auto& transfers = channel.bulk.transfers();

@@ -7,10 +7,10 @@
 
 #include "wireproof/core/engine.hpp"
 #include "wireproof/proto/am/delivery.hpp"
-#include "wireproof/proto/am/fast/short_message.hpp"
 #include "wireproof/proto/am/send/outgoing.hpp"
 #include "wireproof/proto/am/send/reply_queue.hpp"
 #include "wireproof/proto/am/session/session.hpp"
+#include "wireproof/proto/am/short_message.hpp"
 #include "wireproof/proto/am/transfers.hpp"
 
 namespace wireproof::am {
@@ -73,7 +73,7 @@ public:
     bool send_numbered(Instant now, Session& session, const Acks& acks, TxFrame& out);
     bool send_leave(Instant now, Session& session, const Acks& acks, TxFrame& out);
 
-    // The fast path: fast/transmit.hpp and .cpp, fast/chunks.cpp. Nothing else is to be said.
+    // The fast path: fast_transmit.hpp and .cpp, fast_chunks.cpp. Nothing else is to be said.
 
     bool send_fast(Instant now, Session& session, const Acks& acks, TxFrame& out);
     /// The channels take turns, so a run sends only one, while the other has nothing to send.
@@ -100,6 +100,10 @@ public:
                                     const SingleMessage<channel>& message, Bytes room) const;
     template <Channel channel>
     inline void single_left(Instant now, Session& session, const SingleMessage<channel>& message);
+
+    /// The keep-alive timer of the channel has expired; it was due at that time.
+    void on_keepalive_timer(Instant now, Instant due, Channel channel, Session& session,
+                            const Session::Waits& waits);
 
     // State.
 

@@ -16,8 +16,6 @@
 
 namespace wireproof::am {
 
-class Outgoing;
-
 class Session {
 public:
     /// What this end waits for.
@@ -96,7 +94,16 @@ public:
     /// timer.
     bool asks_first() const { return liveness.unanswered() > 1; }
     void on_hello_timer(Instant now, Instant due, const Waits& waits);
-    void on_keepalive_timer(Instant now, Instant due, Outgoing& sent, const Waits& waits);
+    /// The keep-alive timer of an idle connection has expired. True: the peer was heard in the
+    /// meantime, and the timer is set again.
+    bool was_heard(Instant now);
+    /// The keep-alive timer has expired; it was set `waited` before `due`. True: the peer is asked.
+    /// False: it is given up.
+    bool asks_again(Instant now, Instant due, Duration waited);
+    /// The next question leaves after twice the time.
+    void ask_later(Instant now, Timer timer, Duration& interval);
+    /// Until the next question to a peer while nothing is unacknowledged.
+    Duration& watch_interval() { return watch_interval_; }
 
     void fingerprint(Instant now, Fingerprint& sink) const;
 
@@ -105,7 +112,7 @@ private:
     void set_hello_timer(Instant now);
 
     Config config_;
-    Duration watch_interval_;  // until the next question to a peer while nothing is unacknowledged
+    Duration watch_interval_;
     Duration hello_interval_;
     bool hello_due_ = false;
     bool awaiting_ = false;

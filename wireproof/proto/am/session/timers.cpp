@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "wireproof/proto/am/send/outgoing.hpp"
 #include "wireproof/proto/am/session/session.hpp"
 
 namespace wireproof::am {
@@ -40,30 +39,27 @@ void Session::on_hello_timer(Instant now, Instant due, const Waits& waits) {
     hello_due_ = true;
 }
 
-void Session::on_keepalive_timer(Instant now, Instant due, Outgoing& sent, const Waits& waits) {
-    if (!established()) return;
-    const Timer timer = keepalive_timer(sent.channel());
-    const bool idle = sent.window.empty();
-    if (idle) {
-        if (sent.channel() != Channel::request || !waits.for_peer) return;
-        const Instant quiet = liveness.silent_since() + config_.keepalive_after;
-        if (quiet > now) {  // a frame arrived in the meantime
-            watch_interval_ = config_.keepalive_after;
-            timers.set(timer, quiet);
-            return;
-        }
+bool Session::was_heard(Instant now) {
+    const Instant quiet = liveness.silent_since() + config_.keepalive_after;
+    if (quiet <= now) return false;
+    watch_interval_ = config_.keepalive_after;
+    timers.set(Timer::keepalive_request, quiet);
+    return true;
+}
+
+bool Session::asks_again(Instant now, Instant due, Duration waited) {
+    liveness.note_absence(now, due, waited);
+    if (liveness.given_up(now)) {
+        give_up(SessionEnded::Why::silent);
+        return false;
     }
-    Duration& interval = idle ? watch_interval_ : sent.keepalive_interval;
-    liveness.note_absence(now, due, interval);
-    if (liveness.given_up(now)) return give_up(SessionEnded::Why::silent);
     if (liveness.unanswered() > 0) route_ = static_cast<std::uint8_t>((route_ + 1) % 4);  // AM-52
     liveness.asks();
     ++stats.keepalive_timeouts;
-    sent.rtt.resent();  // what answers now was asked for
-    sent.on_silence(now, liveness.unanswered(), now - liveness.silent_since());
-    // Packets that wait to leave ask as well as a keep-alive does. But if nothing was heard since
-    // the last timer either, the path may lose all packets of their length.
-    sent.keepalive_due = sent.window.at_rest() || asks_first();  // AM-16
+    return true;
+}
+
+void Session::ask_later(Instant now, Timer timer, Duration& interval) {
     interval = std::min(interval * 2, config_.keepalive_max);
     timers.set(timer, liveness.next_check(now, interval));
 }

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "wireproof/base/crc.hpp"
-#include "wireproof/proto/am/fast/transmit.hpp"
+#include "wireproof/proto/am/send/fast_transmit.hpp"
 
 namespace wireproof::am {
 

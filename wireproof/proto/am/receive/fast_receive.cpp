@@ -1,5 +1,5 @@
 // Conditions of the prediction that are seldom checked.
-#include "wireproof/proto/am/fast/receive.hpp"
+#include "wireproof/proto/am/receive/fast_receive.hpp"
 
 namespace wireproof::am {
 

@@ -1,5 +1,5 @@
 // Fast path for sending: bundles, OPENs, long messages and runs of them.
-#include "wireproof/proto/am/fast/transmit.hpp"
+#include "wireproof/proto/am/send/fast_transmit.hpp"
 
 #include <cstring>
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "wireproof/base/crc.hpp"
-#include "wireproof/proto/am/fast/receive.hpp"
+#include "wireproof/proto/am/receive/fast_receive.hpp"
 
 namespace wireproof::am {
 
