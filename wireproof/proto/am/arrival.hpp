@@ -1,9 +1,11 @@
 // What a frame says, as values. On shared memory the peer may change a frame while this end looks
-// at it. So here, and nowhere else, are the control bytes of a frame read, each once; everything
-// that the engine decides, it decides on the values. Payload stays where it is: its length is one
-// of the values, and its bytes mean nothing to the engine.
+// at it. So control bytes are read here (and by HeaderWords), each once, and whatever the engine
+// decides, it decides on the values. Payload stays where it is: its length is one of the values,
+// and its bytes mean nothing to the engine. If a fast path has read a header and does not accept
+// the frame, it has changed nothing; the general path then reads the frame as if it were new.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <variant>
@@ -65,19 +67,19 @@ public:
 
     std::uint32_t left() const { return left_; }
     void drop() { left_ = 0; }
-    /// The next message, or nothing if its entry is none that a sender writes. Entries of a frame
-    /// that nobody can change are all right if are_right() was true.
+    /// The next message, while there are some; nothing if its entry is none that a sender writes.
+    /// Entries of a frame that nobody can change are all right if are_right() was true.
     [[gnu::always_inline]] std::optional<Message> next(std::size_t message_max) {
         const auto room = static_cast<std::size_t>(end_ - at_);
-        if (left_ == 0 || room < BundleEntry::size) return std::nullopt;
+        if (room < BundleEntry::size) return std::nullopt;
         const auto entry =
             BundleEntry::decode(std::span<const std::byte, BundleEntry::size>(at_, 4));
-        const std::size_t size = BundleEntry::size + entry.bytes;
-        if (entry.handler == 0 || entry.bytes > message_max || size > room) return std::nullopt;
-        const Message message{entry.handler, {at_ + BundleEntry::size, entry.bytes}};
-        at_ += size;
+        const std::size_t most = std::min(room - BundleEntry::size, message_max);
+        if (entry.handler == 0 || entry.bytes > most) return std::nullopt;
+        const std::byte* const arguments = at_ + BundleEntry::size;
+        at_ = arguments + entry.bytes;
         --left_;
-        return message;
+        return Message{entry.handler, {arguments, entry.bytes}};
     }
     /// Looks at all messages, and at the end of the last one. It decides only whether the packet is
     /// malformed: next() relies on none of it.

@@ -23,7 +23,11 @@ void Connection::leave_fast_path() {
     receiver_.deliveries.leave_frame();
 }
 
-[[gnu::noinline]] RxVerdict Connection::on_other(Instant now, Arrival arrival) {
+[[gnu::noinline]] RxVerdict Connection::on_other(Instant now, const RxFrame& frame) {
+    return on_arrival(now, read(frame));
+}
+
+RxVerdict Connection::on_arrival(Instant now, const Arrival& arrival) {
     leave_fast_path();
     if (arrival.after_overrun) receiver_.note_overrun();
     const bool chunk = receiver_.accept_chunk_packet(now, arrival, others());

@@ -70,18 +70,12 @@ public:
     // Receiving.
 
     [[gnu::always_inline]] RxVerdict on_frame(Instant now, const RxFrame& frame) {
-        const bool fast = prediction_.possible() && frame.bytes.size() >= HeaderWords::size;
-        if (!fast) return on_other(now, read(frame));
-        const auto head = frame.bytes.first<HeaderWords::size>();
-        return on_wide(now, Arrival::of(HeaderWords::decode(head), frame));
+        return accept_message(now, frame) ? RxVerdict::accepted : on_other(now, frame);
     }
     /// The same in two steps, for a caller that looks at the frame before the connection does:
-    /// nobody reads the header a second time.
+    /// nobody reads the header a second time. It takes the general path.
     Arrival read(const RxFrame& frame) const { return Arrival::read(config().layout, frame); }
-    RxVerdict on_arrival(Instant now, const Arrival& arrival) {
-        const bool fast = prediction_.possible() && arrival.bytes.size() >= HeaderWords::size;
-        return fast ? on_wide(now, arrival) : on_other(now, arrival);
-    }
+    RxVerdict on_arrival(Instant now, const Arrival& arrival);
     std::optional<Delivery> next_delivery() {
         bool general = false;
         const auto drawn = receiver_.next_delivery(others(), general);
@@ -215,19 +209,20 @@ public:
     bool would_leave_single();
     /// Whether the connection would accept it, and send it now in its own packet.
     template <Channel channel>
-    bool leaves_single(const Single<channel>& message) const {
+    [[gnu::always_inline]] bool leaves_single(const Single<channel>& message) const {
         const bool may = channel == Channel::request || receiver_.deliveries.may_reply();
         return prediction_.holds() && may &&
                sender_.leaves_single<channel>(message, config().message_max);
     }
     /// Writes the frame into `room`, which has at least packet_max bytes, and returns its length.
     template <Channel channel>
-    std::size_t write_single(const Single<channel>& message, Bytes room) const {
+    [[gnu::always_inline]] std::size_t write_single(const Single<channel>& message,
+                                                    Bytes room) const {
         return sender_.write_single<channel>(session_, receiver_.acks(), message, room);
     }
     /// Changes what request() or reply() and the departure of the packet change.
     template <Channel channel>
-    void single_left(Instant now, const Single<channel>& message) {
+    [[gnu::always_inline]] void single_left(Instant now, const Single<channel>& message) {
         if constexpr (channel == Channel::reply) receiver_.deliveries.end_reply();
         sender_.single_left<channel>(now, session_, message);
         receiver_.acks_left();
@@ -259,9 +254,11 @@ public:
 
 private:
     Receiver::Others others() { return {session_, sender_}; }
-    Session::Waits waits() const { return receiver_.waits(session_, sender_); }
-    RxVerdict on_wide(Instant now, const Arrival& arrival);
-    RxVerdict on_other(Instant now, Arrival arrival);
+    [[gnu::always_inline]] Session::Waits waits() const {
+        return receiver_.waits(session_, sender_);
+    }
+    bool accept_message(Instant now, const RxFrame& frame);
+    RxVerdict on_other(Instant now, const RxFrame& frame);
     RxVerdict judge(Instant now, const Arrival& arrival);
     RxVerdict note_verdict(Instant now, RxVerdict verdict, std::uint32_t frames = 1);
     std::optional<Delivery> draw_general();
@@ -281,12 +278,12 @@ private:
 
 static_assert(Engine<Connection>);
 
-[[gnu::always_inline]] inline RxVerdict Connection::on_wide(Instant now, const Arrival& arrival) {
-    if (!receiver_.accept_message(now, arrival, prediction_.holds(), others())) {
-        return on_other(now, arrival);
-    }
+[[gnu::always_inline]] inline bool Connection::accept_message(Instant now, const RxFrame& frame) {
+    if (!prediction_.possible()) return false;
+    if (!receiver_.accept_message(now, frame, prediction_.holds(), others())) return false;
     if (!prediction_.holds()) prediction_.begin_if(can_predict());
-    return note_verdict(now, RxVerdict::accepted);
+    (void)note_verdict(now, RxVerdict::accepted);
+    return true;
 }
 
 inline RxVerdict Connection::note_verdict(Instant now, RxVerdict verdict, std::uint32_t frames) {

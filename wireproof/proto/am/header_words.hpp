@@ -55,12 +55,20 @@ struct HeaderWords {
         store_le_at<std::uint64_t, 32>(to, offset);
         store_le_at<std::uint64_t, 40>(to, std::uint64_t{filler} << 32);
     }
+    /// The first word shows whether the others are worth reading.
+    static std::uint64_t first_in(std::span<const std::byte, size> from) {
+        return load_le_at<std::uint64_t, 0>(from);
+    }
     [[gnu::always_inline]] static HeaderWords decode(std::span<const std::byte, size> from) {
+        return decode(first_in(from), from);
+    }
+    [[gnu::always_inline]] static HeaderWords decode(std::uint64_t first,
+                                                     std::span<const std::byte, size> from) {
         const auto third = load_le_at<std::uint64_t, 16>(from);
         const auto fourth = load_le_at<std::uint64_t, 24>(from);
         const auto last = load_le_at<std::uint64_t, 40>(from);
         HeaderWords header;
-        header.set_first(load_le_at<std::uint64_t, 0>(from));
+        header.set_first(first);
         header.cookie = load_le_at<std::uint64_t, 8>(from);
         header.number = static_cast<std::uint32_t>(third);
         header.ack = {static_cast<std::uint32_t>(third >> 32), static_cast<std::uint32_t>(fourth)};

@@ -11,9 +11,9 @@ bool Receiver::takes_message(Channel channel, const Others& others) const {
            !(channel == Channel::request && sender.replies.full());
 }
 
-[[gnu::noinline]] bool is_signed(const Config& config, const Arrival& arrival) {
-    return arrival.integrity == Integrity::check &&
-           checksum_holds(config.layout, arrival.head, arrival.bytes, false);
+[[gnu::noinline]] bool is_signed(const Config& config, ConstBytes frame, std::uint32_t sum) {
+    const std::size_t size = HeaderWords::size;
+    return sum == checksum(config.layout, frame.first(size), frame.subspan(size));
 }
 
 }  // namespace wireproof::am

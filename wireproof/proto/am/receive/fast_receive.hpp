@@ -49,8 +49,8 @@ namespace wireproof::am {
     apply_ack(now, Channel::reply, acks[1], others);
 }
 
-/// The wire has not checked the frame, and the checksum of the frame is right.
-bool is_signed(const Config& config, const Arrival& arrival);
+/// This is the right checksum for the frame of a short message.
+bool is_signed(const Config& config, ConstBytes frame, std::uint32_t checksum);
 
 /// The expected message is a short one: advances the window, and keeps the message until it is
 /// drawn.
@@ -65,49 +65,47 @@ template <Channel channel>
 // All fields of the header are known in advance, except those of the message. Each is checked once,
 // and nothing changes before all checks have succeeded. Each channel has its own copy of the code,
 // so that all places in memory are constants.
-[[gnu::always_inline]] inline bool Receiver::accept_message(Instant now, const Arrival& arrival,
-                                                            bool predicting, const Others& others) {
-    if (arrival.marked) return false;
-    const std::uint64_t flow = arrival.head.flow;
-    if (flow == channels_[0].single_flow) {
-        return accept_message_on<Channel::request>(now, arrival, predicting, others);
-    }
-    return flow == channels_[1].single_flow &&
-           accept_message_on<Channel::reply>(now, arrival, predicting, others);
-}
-
 template <Channel channel>
-[[gnu::always_inline]] inline bool Receiver::accept_message_on(Instant now, const Arrival& arrival,
+[[gnu::always_inline]] inline bool Receiver::accept_message_on(Instant now,
+                                                               const HeaderWords& header,
+                                                               const RxFrame& frame,
                                                                bool predicting,
                                                                const Others& others) {
     const Session& session = others.session;
-    const HeaderWords& header = arrival.head;
-    const ConstBytes arguments = arrival.bytes.subspan(HeaderWords::size);
+    const Config& config = session.config();
+    const ConstBytes arguments = frame.bytes.subspan(HeaderWords::size);
     const bool predicted =
         header.cookie == session.handshake.cookie() &&
         header.number == (*this)[channel].window.expected() && header.id - 1 < handler_max &&
-        header.count == arguments.size() && header.count <= session.config().message_max &&
+        header.count == arguments.size() && header.count <= config.message_max &&
         header.filler == 0 && (predicting || takes_message(channel, others)) &&
-        (arrival.integrity == Integrity::intact || is_signed(session.config(), arrival));
+        (frame.integrity == Integrity::intact ||
+         (frame.integrity == Integrity::check && is_signed(config, frame.bytes, header.checksum)));
     if (!predicted) return false;
-    if (arrival.after_overrun) overrun_ = true;
+    if (frame.after_overrun) overrun_ = true;
     deliveries.leave_frame();
     commit(now, header.ack, others);
     pass_message<channel>(header.id, arguments);
     return true;
 }
 
-// Takes the next message of a bundle, if it is the expected one and there is room for it. Messages
-// held on either channel are delivered before it, as soon as there is room for them.
-[[gnu::always_inline]] inline bool Receiver::unpack_fast(const Session& session,
-                                                         const Sender& sender) {
-    const Config& config = session.config();
-    if (!config.takes_fast_paths()) return false;
-    return deliveries.bundle().channel == Channel::request
-               ? unpack_fast_on<Channel::request>(config.message_max, sender)
-               : unpack_fast_on<Channel::reply>(config.message_max, sender);
+[[gnu::always_inline]] inline bool Receiver::accept_message(Instant now, const RxFrame& frame,
+                                                            bool predicting, const Others& others) {
+    if (frame.marked || frame.bytes.size() < HeaderWords::size) return false;
+    const auto head = frame.bytes.first<HeaderWords::size>();
+    const std::uint64_t first = HeaderWords::first_in(head);
+    const std::uint64_t flow = first & HeaderWords::flow_mask;
+    if (flow == channels_[0].single_flow) {
+        return accept_message_on<Channel::request>(now, HeaderWords::decode(first, head), frame,
+                                                   predicting, others);
+    }
+    if (flow != channels_[1].single_flow) return false;
+    return accept_message_on<Channel::reply>(now, HeaderWords::decode(first, head), frame,
+                                             predicting, others);
 }
 
+// Takes the next message of a bundle, if it is the expected one and there is room for it. Messages
+// held on either channel are delivered before it, as soon as there is room for them.
 template <Channel channel>
 [[gnu::always_inline]] inline bool Receiver::unpack_fast_on(std::size_t message_max,
                                                             const Sender& sender) {
@@ -122,6 +120,15 @@ template <Channel channel>
     pass_message<channel>(message->handler, message->arguments);
     bundle.number = window.expected();
     return true;
+}
+
+[[gnu::always_inline]] inline bool Receiver::unpack_fast(const Session& session,
+                                                         const Sender& sender) {
+    const Config& config = session.config();
+    if (!config.takes_fast_paths()) return false;
+    return deliveries.bundle().channel == Channel::request
+               ? unpack_fast_on<Channel::request>(config.message_max, sender)
+               : unpack_fast_on<Channel::reply>(config.message_max, sender);
 }
 
 // `general`: the caller has to draw the general way.

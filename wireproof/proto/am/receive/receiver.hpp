@@ -70,8 +70,8 @@ public:
     // The fast path: fast_receive.hpp and .cpp, fast_chunks.cpp.
 
     /// The next packet is a short message, undamaged and in order. `predicting`: nothing else may
-    /// come.
-    inline bool accept_message(Instant now, const Arrival& arrival, bool predicting,
+    /// come. False: nothing has changed, and nothing that was read is used any more.
+    inline bool accept_message(Instant now, const RxFrame& frame, bool predicting,
                                const Others& others);
     bool accept_chunk_packet(Instant now, const Arrival& arrival, const Others& others);
     /// Accepts packets of one chunk that arrived together. One by one, each would begin with a read
@@ -117,7 +117,8 @@ public:
 
     // State.
 
-    Session::Waits waits(const Session& session, const Sender& sender) const {
+    [[gnu::always_inline]] Session::Waits waits(const Session& session,
+                                                const Sender& sender) const {
         return {.for_peer = session.awaiting() || channels_[0].arriving() > 0 ||
                             channels_[1].arriving() > 0,
                 .for_acks = !sender.empty(),
@@ -212,8 +213,8 @@ private:
 
     // fast_receive.hpp and .cpp, fast_chunks.cpp
     template <Channel channel>
-    inline bool accept_message_on(Instant now, const Arrival& arrival, bool predicting,
-                                  const Others& others);
+    inline bool accept_message_on(Instant now, const HeaderWords& header, const RxFrame& frame,
+                                  bool predicting, const Others& others);
     bool takes_message(Channel channel, const Others& others) const;
     template <Channel channel>
     inline void pass_message(std::uint32_t handler, ConstBytes arguments);
