@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "wireproof/proto/am/rest_of_session.hpp"
+#include "wireproof/proto/am/unfinished.hpp"
 
 namespace wireproof::am {
 
@@ -32,12 +32,12 @@ RxVerdict Connection::on_arrival(Instant now, const Arrival& arrival) {
     if (arrival.after_overrun) receiver_.note_overrun();
     const bool chunk = receiver_.accept_chunk_packet(now, arrival, others());
     const RxVerdict verdict = chunk ? RxVerdict::accepted : judge(now, arrival);
-    if (session_.ending.active) receiver_.deliveries.drop();
+    if (session_.ended.active) receiver_.deliveries.drop();
     return note_verdict(now, verdict);
 }
 
 RxVerdict Connection::judge(Instant now, const Arrival& arrival) {
-    if (session_.ending.active) return RxVerdict::refused;
+    if (session_.ended.active) return RxVerdict::refused;
     if (arrival.integrity == Integrity::damaged) return RxVerdict::corrupt;
     const std::size_t size = arrival.bytes.size();
     if (size < config().header_size() || size > config().packet_max) return RxVerdict::malformed;
@@ -59,7 +59,7 @@ RxVerdict Connection::judge(Instant now, const Arrival& arrival) {
     if (!hello && !session_.takes(now, header->cookie)) return RxVerdict::foreign;
     if (!had_session && session_.established()) receiver_.deliveries.add(SessionBegan{});
     if (hello) return verdict;
-    if (session_.ending.active) return RxVerdict::refused;  // the old session is reported first
+    if (session_.ended.active) return RxVerdict::refused;  // the old session is reported first
     receiver_.commit(now, header->ack, others());
     if (arrival.marked) receiver_.note_marked(*header, session_.stats);
     switch (header->kind) {
@@ -102,7 +102,7 @@ void Connection::on_wire_event(Instant, WireEvent event) {
 
 void Connection::on_deadline(Instant now) {
     leave_fast_path();
-    if (session_.ending.active) return;
+    if (session_.ended.active) return;
     Timers& timers = session_.timers;
     const Instant hello_due = timers.deadline(Timer::hello);
     if (timers.take_expired(Timer::hello, now)) session_.on_hello_timer(now, hello_due, waits());
@@ -111,13 +111,13 @@ void Connection::on_deadline(Instant now) {
     if (timers.take_expired(Timer::pace, now)) sender_.refill_pace(now);
     if (timers.take_expired(Timer::leave, now)) session_.leave.unanswered();
     for (const Channel channel : {Channel::request, Channel::reply}) {
-        if (session_.ending.active) break;
+        if (session_.ended.active) break;
         const Instant due = timers.deadline(keepalive_timer(channel));
         if (timers.take_expired(keepalive_timer(channel), now)) {
             sender_.on_keepalive_timer(now, due, channel, session_, waits());
         }
     }
-    if (session_.ending.active) receiver_.deliveries.drop();
+    if (session_.ended.active) receiver_.deliveries.drop();
 }
 
 // What has ended before, the session too, is drawn first; then what the session leaves.
@@ -126,14 +126,14 @@ std::optional<Delivery> Connection::draw_general() {
     receiver_.deliveries.unfold();
     receiver_.free_drawn();
     if (receiver_.deliveries.has_ended()) return receiver_.deliveries.take_ended();
-    if (!session_.ending.active) return receiver_.draw(others());
-    if (auto left = draw_rest(session_.ending, sender_, receiver_)) return left;
-    const SessionEnded ended = session_.ending.ended;
+    if (!session_.ended.active) return receiver_.draw(others());
+    if (auto left = draw_unfinished(session_.ended, sender_, receiver_)) return left;
+    const SessionEnded how = session_.ended.how;
     session_.reset();
     sender_.reset();
     receiver_.reset();
     if (session_.established()) receiver_.deliveries.add(SessionBegan{});
-    return ended;
+    return how;
 }
 
 // Messages and transfers of the caller.
@@ -179,7 +179,7 @@ PostStatus Connection::get(const Get& get) {
     const auto id = arriving.free_transfer();
     const PostStatus status = sender_.get(session_, get, id);
     if (status == PostStatus::accepted) {
-        Arriving& transfer = arriving.begin_transfer(*id);
+        ArrivingTransfer& transfer = arriving.begin_transfer(*id);
         transfer.total = get.destination.size();
         transfer.memory = get.destination;
         transfer.tag = get.tag;
@@ -222,7 +222,7 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
         return true;
     }
     prediction_.end();
-    if (session_.ending.active) return false;
+    if (session_.ended.active) return false;
     session_.watch(now, waits());
     if (session_.handshake.disowns()) return sender_.send_unknown(session_, out);
     if (session_.hello_is_due()) return sender_.send_hello(now, session_, out);
@@ -251,7 +251,7 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
 }
 
 void Connection::on_no_room(Instant now) {
-    if (session_.ending.active || session_.established()) return;
+    if (session_.ended.active || session_.established()) return;
     session_.watch(now, waits());
     session_.hold_hello(now);
 }
@@ -293,7 +293,7 @@ bool Connection::holds_back_ack() const {
 }
 
 bool Connection::idle() const {
-    return sender_.idle() && receiver_.idle() && !session_.ending.active && !holds_back_ack();
+    return sender_.idle() && receiver_.idle() && !session_.ended.active && !holds_back_ack();
 }
 
 // Only messages, acknowledgements and questions are to leave.
@@ -315,7 +315,7 @@ bool Connection::can_predict() const {
 // NACKs. The buffers hold only messages that wait or are unacknowledged, and those that have
 // arrived in part or ahead of others.
 bool Connection::at_rest() const {
-    return sender_.at_rest() && receiver_.at_rest() && !session_.ending.active;
+    return sender_.at_rest() && receiver_.at_rest() && !session_.ended.active;
 }
 
 void Connection::exchange(ConnectionBuffers& buffers) {

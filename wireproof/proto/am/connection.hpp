@@ -298,7 +298,7 @@ inline RxVerdict Connection::note_verdict(Instant now, RxVerdict verdict, std::u
 inline const ShortMessage* Connection::take_message() {
     Deliveries& deliveries = receiver_.deliveries;
     const bool predicting = prediction_.holds();
-    const bool usual = predicting || (!deliveries.has_drawn_held() && !session_.ending.active &&
+    const bool usual = predicting || (!deliveries.has_drawn_held() && !session_.ended.active &&
                                       !deliveries.has_ended());
     if (!usual) return nullptr;
     if (!deliveries.has_message()) {

@@ -222,8 +222,8 @@ TEST(AmChunk, OfARefusedStoreNoByteIsWritten) {
 
 /// A store in chunks of 12 packets. Its OPEN and its first two packets have arrived at two ends:
 /// one is to accept the following packets at once, the other one by one.
-struct Arriving {
-    explicit Arriving(bool trusts_payload = false)
+struct ArrivingTransfer {
+    explicit ArrivingTransfer(bool trusts_payload = false)
         : config(longer(trusts_payload)), pair(config), twin(config) {
         source = pattern(in_chunks(config, 2 * config.chunk_bytes() - 100));
         for (Pair* each : {&pair, &twin}) {
@@ -292,12 +292,12 @@ struct Arriving {
 
 TEST(AmChunkRun, PacketsTakenAtOnceAreThoseTakenOneByOne) {
     for (const bool trusts : {false, true}) {
-        Arriving run(trusts);
+        ArrivingTransfer run(trusts);
         EXPECT_TRUE(run.pair.b.engine.takes_run());
-        EXPECT_EQ(run.take(Arriving::next, 4), 4U);
+        EXPECT_EQ(run.take(ArrivingTransfer::next, 4), 4U);
         EXPECT_FALSE(run.pair.b.engine.next_delivery());
         EXPECT_TRUE(run.pair.b.engine.takes_run());
-        EXPECT_EQ(run.take(Arriving::next + 4, 9), 5U)
+        EXPECT_EQ(run.take(ArrivingTransfer::next + 4, 9), 5U)
             << "the last of a chunk goes the general way";
         for (std::size_t i = 12; i < run.frames.size(); ++i) {
             run.pair.give(run.pair.b, run.frames[i]);
@@ -316,20 +316,20 @@ TEST(AmChunkRun, PacketsTakenAtOnceAreThoseTakenOneByOne) {
 // A wrong packet ends the run before it and is then handled in the usual way.
 TEST(AmChunkRun, EndsBeforeAPacketThatIsNotAsForeseen) {
     constexpr std::size_t header = 48;
-    for (std::size_t place = Arriving::next; place < Arriving::next + 4; ++place) {
+    for (std::size_t place = ArrivingTransfer::next; place < ArrivingTransfer::next + 4; ++place) {
         for (std::size_t at = 0; at < header; ++at) {
             for (const bool trusts : {false, true}) {
-                Arriving run(trusts);
+                ArrivingTransfer run(trusts);
                 const auto damage = [&](Frame& frame) { frame.bytes[at] ^= std::byte{16}; };
-                EXPECT_EQ(run.taken_before(place, damage), place - Arriving::next)
+                EXPECT_EQ(run.taken_before(place, damage), place - ArrivingTransfer::next)
                     << place << " " << at;
             }
         }
         for (const std::size_t behind : {0U, 700U, 1423U}) {
             const auto damage = [&](Frame& frame) { frame.bytes[header + behind] ^= std::byte{1}; };
-            Arriving checked;
-            EXPECT_EQ(checked.taken_before(place, damage), place - Arriving::next);
-            Arriving trusting(true);
+            ArrivingTransfer checked;
+            EXPECT_EQ(checked.taken_before(place, damage), place - ArrivingTransfer::next);
+            ArrivingTransfer trusting(true);
             EXPECT_EQ(trusting.taken_before(place, damage), 9U) << "its bytes are not looked at";
         }
     }
@@ -351,16 +351,16 @@ TEST(AmChunkRun, EndsBeforeAPacketOfSomethingElse) {
         [](Header& h) { h.channel = Channel::reply; },
     };
     for (std::size_t i = 0; i < forgeries.size(); ++i) {
-        Arriving run;
+        ArrivingTransfer run;
         const auto forge = [&](Frame& frame) { frame = run.pair.forged(frame, forgeries[i]); };
-        EXPECT_EQ(run.taken_before(Arriving::next + 2, forge), 2U) << i;
+        EXPECT_EQ(run.taken_before(ArrivingTransfer::next + 2, forge), 2U) << i;
     }
 }
 
 TEST(AmChunkRun, ADamagedPacketIsCountedResentAndHarmsNothingElse) {
-    Arriving run;
+    ArrivingTransfer run;
     run.frames[5].bytes.back() ^= std::byte{1};
-    EXPECT_EQ(run.take(Arriving::next, 10), 2U);
+    EXPECT_EQ(run.take(ArrivingTransfer::next, 10), 2U);
     for (Pair* each : {&run.pair, &run.twin}) {
         EXPECT_EQ(each->give(each->b, run.frames[5]), corrupt);
     }
@@ -377,12 +377,12 @@ TEST(AmChunkRun, ADamagedPacketIsCountedResentAndHarmsNothingElse) {
 }
 
 TEST(AmChunkRun, IsNoneBeforeAChunkHasBegunOrWhereOthersAreToBeTakenFirst) {
-    Arriving begins;
+    ArrivingTransfer begins;
     EXPECT_EQ(begins.take(13, 4), 0U) << "of the chunk after this";
     EXPECT_EQ(begins.take(4, 4), 0U) << "one is missing";
     EXPECT_EQ(begins.take(2, 4), 0U) << "one came before";
 
-    Arriving acks;  // they may end something that is then to be drawn
+    ArrivingTransfer acks;  // they may end something that is then to be drawn
     acks.pair.b.engine.set_awaiting(true);
     requests(acks.pair.b, 1);
     const Frames request = acks.pair.b.take(acks.pair.now);

@@ -26,7 +26,7 @@ struct Receiver::ChunkPlace {
 };
 
 std::optional<Receiver::ChunkPlace> Receiver::chunk_place(const Header& header,
-                                                          const Arriving& incoming,
+                                                          const ArrivingTransfer& incoming,
                                                           std::size_t size, const Config& config) {
     const std::uint64_t data_max = config.data_max();
     if (header.offset >= incoming.total || header.offset % data_max != 0) return std::nullopt;
@@ -114,7 +114,7 @@ RxVerdict Receiver::on_chunk(const Header& header, ConstBytes data, ReceiveWindo
     const Config& config = others.session.config();
     ReceiveWindow& window = (*this)[header.channel].window;
     const bool ahead = at.place == ReceiveWindow::Place::ahead;
-    Arriving& incoming = (*this)[header.channel].transfers[header.id];
+    ArrivingTransfer& incoming = (*this)[header.channel].transfers[header.id];
     if (!incoming.active) {
         return ahead ? keep_early(header, data, at, others) : RxVerdict::malformed;
     }
@@ -162,7 +162,7 @@ RxVerdict Receiver::on_chunk(const Header& header, ConstBytes data, ReceiveWindo
 void Receiver::finish_chunk(Channel channel, const Config& config) {
     ReceiveWindow& window = (*this)[channel].window;
     const ReceiveWindow::Message chunk = window.message(0);
-    Arriving& incoming = (*this)[channel].transfers[chunk.id];
+    ArrivingTransfer& incoming = (*this)[channel].transfers[chunk.id];
     const std::uint64_t left = incoming.total - chunk.base;
     incoming.completed = chunk.base + std::min<std::uint64_t>(left, config.chunk_bytes());
     pass_expected(channel);
@@ -174,7 +174,7 @@ void Receiver::finish_chunk(Channel channel, const Config& config) {
 }
 
 void Receiver::finish_transfer(Channel channel, std::uint32_t id) {
-    Arriving& incoming = (*this)[channel].transfers[id];
+    ArrivingTransfer& incoming = (*this)[channel].transfers[id];
     (*this)[channel].end_transfer(id);  // AM-27: all bytes are in place
     if (channel == Channel::reply) {
         deliveries.put(GetEnded{incoming.tag, Reason::none});

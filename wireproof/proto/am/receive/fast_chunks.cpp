@@ -31,7 +31,7 @@ std::optional<Receiver::NextOfChunk> Receiver::next_of_chunk(const HeaderWords& 
         return std::nullopt;
     }
     ReceiveWindow::Message& chunk = window.message(0);
-    const Arriving& incoming = (*this)[channel].transfers[header.id];
+    const ArrivingTransfer& incoming = (*this)[channel].transfers[header.id];
     const std::size_t data_max = session.config().data_max();
     // Packets of the chunk may have arrived before an OPEN that gave the id to a shorter transfer.
     const bool usual =

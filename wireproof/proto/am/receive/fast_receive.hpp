@@ -136,7 +136,7 @@ inline std::optional<Delivery> Receiver::next_delivery(const Others& others, boo
     auto& [session, sender] = others;
     deliveries.end_reply();
     if (deliveries.known_empty()) return std::nullopt;
-    general = deliveries.has_drawn_held() || session.ending.active || deliveries.has_ended() ||
+    general = deliveries.has_drawn_held() || session.ended.active || deliveries.has_ended() ||
               !nothing_ahead() || (deliveries.must_unpack() && !unpack_fast(session, sender));
     return general ? std::nullopt : deliveries.take_of_frame();
 }

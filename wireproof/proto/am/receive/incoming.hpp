@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "wireproof/proto/am/header_words.hpp"
-#include "wireproof/proto/am/receive/arriving.hpp"
+#include "wireproof/proto/am/receive/arriving_transfer.hpp"
 #include "wireproof/proto/am/receive/receive_window.hpp"
 
 namespace wireproof::am {
@@ -22,7 +22,7 @@ public:
             : window(config, config.window_of(channel)),
               transfers(channel == Channel::request ? config.stores_max : config.gets_max) {}
         ReceiveWindow::Buffers window;
-        std::vector<Arriving> transfers;
+        std::vector<ArrivingTransfer> transfers;
     };
 
     Incoming(const Config& config, Channel channel, Buffers buffers)
@@ -36,7 +36,7 @@ public:
     std::uint64_t single_flow;
     std::uint64_t chunk_flow;
     /// By transfer id. Request channel: stores of the peer; reply channel: gets of this node.
-    std::vector<Arriving> transfers;
+    std::vector<ArrivingTransfer> transfers;
 
     /// AM-54: packets of the channel that arrived with the mark of a router. Each NACK carries the
     /// count, so that a lost one loses nothing.
@@ -51,7 +51,7 @@ public:
         }
         return std::nullopt;
     }
-    Arriving& begin_transfer(std::uint32_t id) {
+    ArrivingTransfer& begin_transfer(std::uint32_t id) {
         transfers[id] = {};
         transfers[id].active = true;
         ++arriving_;
@@ -70,7 +70,7 @@ public:
     /// Only while at_rest().
     void exchange(Buffers& buffers) {
         window.exchange(buffers.window);
-        std::fill(transfers.begin(), transfers.end(), Arriving{});
+        std::fill(transfers.begin(), transfers.end(), ArrivingTransfer{});
         std::swap(transfers, buffers.transfers);
         if (has_buffers() && window.puts_off()) window.ask_for_put_off();
     }
@@ -78,13 +78,13 @@ public:
     /// For a new session.
     void reset() {
         window.reset();
-        std::fill(transfers.begin(), transfers.end(), Arriving{});
+        std::fill(transfers.begin(), transfers.end(), ArrivingTransfer{});
         arriving_ = marked_ = 0;
     }
     void fingerprint(Fingerprint& sink) const {
         window.fingerprint(sink);
         sink.add(marked_);
-        for (const Arriving& transfer : transfers) transfer.fingerprint(sink);
+        for (const ArrivingTransfer& transfer : transfers) transfer.fingerprint(sink);
     }
 
 private:

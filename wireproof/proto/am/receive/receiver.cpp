@@ -26,7 +26,7 @@ bool Receiver::owe_acks() {
 bool Receiver::touches(ConstBytes memory) const {
     if (memory.empty()) return false;
     for (const Incoming& channel : channels_) {
-        for (const Arriving& transfer : channel.transfers) {
+        for (const ArrivingTransfer& transfer : channel.transfers) {
             if (transfer.active && !transfer.all().empty() && overlap(transfer.all(), memory))
                 return true;
         }

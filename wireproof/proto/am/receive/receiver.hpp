@@ -40,7 +40,7 @@ public:
     // Packets that arrive. They belong to the session, and their acknowledgements have been
     // applied.
 
-    /// numbered.cpp
+    /// numbered_packets.cpp
     RxVerdict on_numbered(const Packet& packet, const Others& others);
     /// The packet is one that on_numbered() would put off because there are no buffers.
     bool would_put_off(const Header& header) const;
@@ -50,7 +50,7 @@ public:
         ReceiveWindow& window = (*this)[header.channel].window;
         window.owe_nack(header.round, window.distance_sent(header.number), true);
     }
-    /// acknowledgements.cpp
+    /// acks_of_peer.cpp
     void on_nack(Instant now, const Packet& packet, const Others& others);
     /// AM-54: a router marked this packet of the session. Those that the peer's congestion control
     /// causes count, also repeated ones.
@@ -79,7 +79,7 @@ public:
     /// before it has reached the cache.
     std::uint32_t on_run(Instant now, const RxRun& run, const Others& others);
 
-    // What the caller draws: draw.cpp.
+    // What the caller draws.
 
     inline std::optional<Delivery> next_delivery(const Others& others, bool& general);
     /// The same without conditions, while no ended session is being drawn.
@@ -91,7 +91,7 @@ public:
     }
     inline bool unpack_fast(const Session& session, const Sender& sender);
 
-    // Frames that tell the peer what has arrived: stall.cpp.
+    // Frames that tell the peer what has arrived: answers.cpp.
 
     /// If there is room again for what was refused, the receiver asks for it (AM-42).
     void fetch_refused(const Sender& sender);
@@ -152,7 +152,7 @@ private:
         return handlers_ == nullptr || handlers_->has(handler);
     }
 
-    // numbered.cpp
+    // numbered_packets.cpp
     static bool needs_buffers(const Header& header);
     RxVerdict put_off(const Header& header);
     bool well_formed(const Packet& packet, const Config& config) const;
@@ -170,8 +170,9 @@ private:
     // chunks.cpp
     RxVerdict on_chunk(const Header& header, ConstBytes data, ReceiveWindow::Placement at,
                        const Others& others);
-    static std::optional<ChunkPlace> chunk_place(const Header& header, const Arriving& transfer,
-                                                 std::size_t size, const Config& config);
+    static std::optional<ChunkPlace> chunk_place(const Header& header,
+                                                 const ArrivingTransfer& transfer, std::size_t size,
+                                                 const Config& config);
     void nack_holes(const Header& header, const ChunkPlace& chunk, ReceiveWindow::Placement at,
                     const Others& others);
     RxVerdict keep_early(const Header& header, ConstBytes data, ReceiveWindow::Placement at,
@@ -189,8 +190,8 @@ private:
 
     // stall.cpp: packets that are refused because there is no room
     static Need need_of(Kind kind);
-    static Need need_of_last(Channel channel, const Arriving& transfer);
-    bool lost_its_handler(Channel channel, const Arriving& transfer) const;
+    static Need need_of_last(Channel channel, const ArrivingTransfer& transfer);
+    bool lost_its_handler(Channel channel, const ArrivingTransfer& transfer) const;
     bool met(Need need, const Sender& sender) const;
     RxVerdict refuse_packet(const Header& header, Need need, std::uint32_t place);
     bool waits_for_room(Channel channel, const Others& others) const;
@@ -203,7 +204,7 @@ private:
         return channel == Channel::reply || !refuses(others);
     }
 
-    // acknowledgements.cpp
+    // acks_of_peer.cpp
     inline void apply_ack(Instant now, Channel channel, std::uint32_t expected,
                           const Others& others);
     inline void note_freed(Instant now, Channel channel, std::uint32_t packets,

@@ -24,7 +24,7 @@ void Receiver::open_store(std::uint32_t id, const OpenBody& body, ConstBytes byt
                           Sender& sender) {
     // It was held while another store with this id was active: no sender does that.
     if ((*this)[Channel::request].transfers[id].active) return;
-    Arriving& store = (*this)[Channel::request].begin_transfer(id);
+    ArrivingTransfer& store = (*this)[Channel::request].begin_transfer(id);
     store.total =
         body.total - bytes.size();  // never 0: a store with all bytes in its OPEN is a note
     store.handler = static_cast<HandlerId>(body.handler);
@@ -39,7 +39,7 @@ void Receiver::open_store(std::uint32_t id, const OpenBody& body, ConstBytes byt
 // The refusal is no NACK, because a NACK would repeat the store for ever. The receiver accepts the
 // rest of the store and drops its bytes.
 void Receiver::refuse_store(std::uint32_t id, Reason reason, Sender& sender) {
-    Arriving& store = (*this)[Channel::request].transfers[id];
+    ArrivingTransfer& store = (*this)[Channel::request].transfers[id];
     store.discarded = store.refusal_unacked = true;
     sender.refuse(
         {static_cast<std::uint32_t>(Refusal::store), id, static_cast<std::uint32_t>(reason)},

@@ -53,7 +53,7 @@ public:
         keepalive_due = false;
     }
 
-    // NACKs (nack.cpp).
+    // NACKs (resend.cpp).
 
     struct Resend {
         bool any = false;  // a packet leaves again

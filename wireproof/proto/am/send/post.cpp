@@ -8,7 +8,7 @@ namespace wireproof::am {
 // Until the caller has drawn an ended session, a new message would be mistaken for a part of it.
 PostStatus Sender::readiness(const Session& session) {
     if (!session.established() && !session.handshake.can_meet()) return PostStatus::peer_gone;
-    return session.ending.active ? PostStatus::window_full : PostStatus::accepted;
+    return session.ended.active ? PostStatus::window_full : PostStatus::accepted;
 }
 
 PostStatus Sender::request(const Session& session, HandlerId handler, ConstBytes arguments) {

@@ -62,7 +62,7 @@ void Session::begin(Instant now, bool replaces) {
     hello_interval_ = config_.keepalive_after;
     timers.stop(Timer::hello);
     ++stats.sessions;
-    if (replaces) ending.begin({.why = SessionEnded::Why::restarted});
+    if (replaces) ended.begin({.why = SessionEnded::Why::restarted});
 }
 
 void Session::reset() {
@@ -73,7 +73,7 @@ void Session::reset() {
     liveness.reset();
     leave = {};
     awaiting_ = false;
-    ending = {};
+    ended = {};
 }
 
 void Session::fingerprint(Instant now, Fingerprint& sink) const {
@@ -86,7 +86,7 @@ void Session::fingerprint(Instant now, Fingerprint& sink) const {
     leave.fingerprint(sink);
     sink.add(awaiting_);
     sink.add(route_);
-    ending.fingerprint(sink);
+    ended.fingerprint(sink);
 }
 
 }  // namespace wireproof::am

@@ -7,7 +7,7 @@
 #include "wireproof/core/engine.hpp"
 #include "wireproof/proto/am/arrival.hpp"
 #include "wireproof/proto/am/config.hpp"
-#include "wireproof/proto/am/session/ending.hpp"
+#include "wireproof/proto/am/session/ended.hpp"
 #include "wireproof/proto/am/session/handshake.hpp"
 #include "wireproof/proto/am/session/leave.hpp"
 #include "wireproof/proto/am/session/liveness.hpp"
@@ -39,14 +39,14 @@ public:
     Handshake handshake;
     Liveness liveness;
     Leave leave;
-    Ending ending;
+    Ended ended;
     Timers timers;
     Stats stats;
 
     const Config& config() const { return config_; }
     bool established() const { return handshake.established(); }
     /// There is a session, and none that has ended is still being drawn.
-    bool is_open() const { return established() && !ending.active; }
+    bool is_open() const { return established() && !ended.active; }
     std::uint8_t route() const { return route_; }
     /// The caller waits for the peer, even if nothing is unacknowledged. False in a new session.
     void set_awaiting(bool awaiting) { awaiting_ = awaiting; }
@@ -60,9 +60,9 @@ public:
     /// the session begins (AM-49).
     bool takes(Instant now, std::uint64_t cookie);
     /// This end gives up the session. It does not begin another one by itself.
-    void give_up(const SessionEnded& ended) {
-        handshake.end(ended);
-        ending.begin(ended);
+    void give_up(const SessionEnded& how) {
+        handshake.end(how);
+        ended.begin(how);
     }
     void give_up(SessionEnded::Why why) { give_up(SessionEnded{.why = why}); }
     /// The rest of an ended session has been drawn.

@@ -11,7 +11,7 @@
 namespace wireproof::am {
 
 /// A store into this node's memory, or a get of this node.
-struct Arriving {
+struct ArrivingTransfer {
     bool active = false;
     bool discarded = false;        // refused: its bytes are dropped
     bool refusal_unacked = false;  // the peer has not acknowledged the refusal

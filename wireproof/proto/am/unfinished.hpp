@@ -5,11 +5,11 @@
 
 #include "wireproof/proto/am/receive/receiver.hpp"
 #include "wireproof/proto/am/send/sender.hpp"
-#include "wireproof/proto/am/session/ending.hpp"
+#include "wireproof/proto/am/session/ended.hpp"
 
 namespace wireproof::am {
 
 /// The next of them; nothing if all have been drawn.
-std::optional<Delivery> draw_rest(Ending& ending, Sender& sender, Receiver& receiver);
+std::optional<Delivery> draw_unfinished(Ended& ended, Sender& sender, Receiver& receiver);
 
 }  // namespace wireproof::am

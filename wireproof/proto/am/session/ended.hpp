@@ -9,24 +9,24 @@
 
 namespace wireproof::am {
 
-/// How much the caller has drawn (rest_of_session.cpp).
-struct Ending {
+/// How much the caller has drawn (unfinished.cpp).
+struct Ended {
     bool active = false;
-    SessionEnded ended;
+    SessionEnded how;
     std::size_t channel = 0;
     std::size_t next = 0;      // next saved message
     std::uint32_t of_row = 0;  // next message of that one, if it is a row
     std::size_t stage = 0;
 
-    void begin(const SessionEnded& how) {
-        *this = Ending{};
+    void begin(const SessionEnded& ended) {
+        *this = Ended{};
         active = true;
-        ended = how;
+        how = ended;
     }
     void fingerprint(Fingerprint& sink) const {
         sink.add(active);
         if (!active) return;
-        ended.fingerprint(sink);
+        how.fingerprint(sink);
         sink.add(channel);
         sink.add(next);
         sink.add(of_row);

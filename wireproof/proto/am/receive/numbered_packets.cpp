@@ -1,4 +1,5 @@
-// Numbered packets that arrive in order or ahead, except chunks.
+// Numbered packets that arrive in order, ahead or behind, except chunks: which are accepted, held
+// or dropped, and which the receiver answers.
 
 #include <algorithm>
 
@@ -245,7 +246,7 @@ bool Receiver::pass_held(Channel channel, const Others& others) {
     const ReceiveWindow::Message message = window.message(0);
     if (!message.complete() || waits_for_room(channel, others)) return false;
     if (message.kind == Kind::chunk) {
-        const Arriving& incoming = (*this)[channel].transfers[message.id];
+        const ArrivingTransfer& incoming = (*this)[channel].transfers[message.id];
         if (!incoming.active) {
             window.pass();  // a second last chunk: no sender sends one
             return true;
@@ -272,6 +273,18 @@ bool Receiver::pass_held(Channel channel, const Others& others) {
         window.free_slot(message.slot);
     }
     return true;
+}
+
+std::optional<Delivery> Receiver::draw(const Others& others) {
+    while (true) {
+        if (auto drawn = deliveries.take_of_frame()) return drawn;
+        if (place_early(others) || pass_held(Channel::request, others) ||
+            pass_held(Channel::reply, others)) {
+            continue;
+        }
+        if (!deliveries.unpacks()) return std::nullopt;
+        (void)unpack_next(others);
+    }
 }
 
 }  // namespace wireproof::am

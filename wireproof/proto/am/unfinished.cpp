@@ -1,20 +1,20 @@
 // Reports what an ended session leaves.
-#include "wireproof/proto/am/rest_of_session.hpp"
+#include "wireproof/proto/am/unfinished.hpp"
 
 namespace wireproof::am {
 
 // Each unfinished message once and in order, then the end of the session.
-std::optional<Delivery> draw_rest(Ending& ending, Sender& sender, Receiver& receiver) {
+std::optional<Delivery> draw_unfinished(Ended& ended, Sender& sender, Receiver& receiver) {
     using What = FateUnknown::What;
-    for (; ending.channel < channel_count; ++ending.channel, ending.next = 0) {
-        const SendWindow& window = sender.channels()[ending.channel].window;
-        while (ending.next < window.saved().size()) {
-            const auto& message = window.saved()[ending.next];
-            const std::uint64_t position = message.position + ending.of_row++;
-            const bool more = SendWindow::is_row(message) && ending.of_row < message.span;
+    for (; ended.channel < channel_count; ++ended.channel, ended.next = 0) {
+        const SendWindow& window = sender.channels()[ended.channel].window;
+        while (ended.next < window.saved().size()) {
+            const auto& message = window.saved()[ended.next];
+            const std::uint64_t position = message.position + ended.of_row++;
+            const bool more = SendWindow::is_row(message) && ended.of_row < message.span;
             if (!more) {
-                ++ending.next;
-                ending.of_row = 0;
+                ++ended.next;
+                ended.of_row = 0;
             }
             const auto handler = static_cast<HandlerId>(message.id);
             if (message.kind == Kind::request) {
@@ -24,12 +24,12 @@ std::optional<Delivery> draw_rest(Ending& ending, Sender& sender, Receiver& rece
                 return FateUnknown{What::reply, handler, window.data_at(message, position), 0};
             }
             if (message.kind == Kind::get_request) {
-                Arriving& get = receiver[Channel::reply].transfers[message.owner];
+                ArrivingTransfer& get = receiver[Channel::reply].transfers[message.owner];
                 if (!get.active || get.reported) continue;
                 get.reported = true;
                 return FateUnknown{What::get, {}, {}, get.tag};
             }
-            if (ending.channel != static_cast<std::size_t>(Channel::request)) continue;
+            if (ended.channel != static_cast<std::size_t>(Channel::request)) continue;
             if (message.in_place)
                 return FateUnknown{
                     What::store, window.handler_of_note(message), {}, message.offset};
@@ -39,8 +39,8 @@ std::optional<Delivery> draw_rest(Ending& ending, Sender& sender, Receiver& rece
             return FateUnknown{What::store, store.handler, {}, store.tag};
         }
     }
-    for (; !sender.replies.empty() && ending.stage < sender.replies.waiting().size();) {
-        const auto& waiting = sender.replies.waiting()[ending.stage++];
+    for (; !sender.replies.empty() && ended.stage < sender.replies.waiting().size();) {
+        const auto& waiting = sender.replies.waiting()[ended.stage++];
         if (waiting.id == 0) continue;
         return FateUnknown{What::reply, static_cast<HandlerId>(waiting.id),
                            sender.replies.arguments(waiting), 0};
