@@ -103,13 +103,13 @@ public:
     bool may_reply() const { return may_reply_; }
     void end_reply() { may_reply_ = false; }
 
-    /// The session has ended: nothing more of it is delivered.
+    /// The session has ended: what its last frame brought is not delivered. But what has ended
+    /// before is reported.
     void drop() {
         frame_ = OfFrame::nothing;
         bundle_.messages.drop();
-        ended_.clear();
     }
-    /// For a new session.
+    /// For a new session. All that had ended has been drawn.
     void reset() {
         drop();
         may_reply_ = false;
