@@ -302,6 +302,27 @@ TEST(AmConnection, TheWireMayEndASession) {
     }
 }
 
+// AM-26, AM-50: a store that has ended is reported so, although the session ends before its caller
+// has drawn that.
+TEST(AmConnection, WhatEndedBeforeTheSessionIsReportedBeforeIt) {
+    for (const Config& config : all()) {
+        Pair pair(config);
+        const auto source = pattern(100);
+        EXPECT_EQ(pair.a.engine.store({.address = Node::base,
+                                       .source = source,
+                                       .handler = static_cast<HandlerId>(5),
+                                       .tag = 7}),
+                  PostStatus::accepted);
+        pair.carry(pair.a);
+        for (const Frame& frame : pair.b.take(pair.now)) {
+            pair.a.engine.on_frame(pair.now, {.bytes = frame.bytes, .lent = {}});
+        }
+        pair.a.engine.on_wire_event(pair.now, WireEvent::peer_gone);
+        pair.a.draw();
+        EXPECT_EQ(pair.a.take_log(), (Log{"STORE_ENDED 7", "ENDED gone"}));
+    }
+}
+
 // AM-50: a message posted while the end is being drawn belongs to no session, and must not get lost
 // with it.
 TEST(AmConnection, TakesNothingWhileAnEndedSessionIsDrawn) {
