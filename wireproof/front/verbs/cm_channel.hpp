@@ -2,6 +2,8 @@
 // them.
 #pragma once
 
+// First: behind the kernel's <linux/in6.h>, which the next header includes, it has no in6_pktinfo.
+#include <netinet/in.h>
 #include <rdma/rdma_user_cm.h>
 
 #include <atomic>

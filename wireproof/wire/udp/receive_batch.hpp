@@ -12,6 +12,7 @@
 // datagrams come in a row. If the batch reads marks, the kernel still reports those.
 #pragma once
 
+#include <netinet/in.h>
 #include <sys/uio.h>
 
 #include <array>

@@ -17,6 +17,7 @@
 // kernel (vmsplice, splice) instead was not faster.
 #pragma once
 
+#include <netinet/in.h>
 #include <sys/uio.h>
 
 #include <array>
