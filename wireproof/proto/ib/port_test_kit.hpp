@@ -109,6 +109,17 @@ public:
         while (auto packet = poll(now)) packets.push_back(std::move(*packet));
         return packets;
     }
+    /// Whether each packet that leaves is marked as resent.
+    std::vector<bool> leaving_marks(Instant now) {
+        std::vector<bool> marks;
+        PacketBytes room(packet_max(4096));
+        TxFrame out;
+        for (;;) {
+            out.open(room, {.frame_max = room.size()});
+            if (!port.poll_transmit(now, out)) return marks;
+            marks.push_back(out.resent());
+        }
+    }
     RxVerdict give(Instant now, const PacketBytes& packet, PeerId from = other_end) {
         return port.on_frame(now, {.bytes = packet, .from = from, .integrity = Integrity::intact});
     }

@@ -69,6 +69,16 @@ TEST(RcSend, WaitsAsLongAsItsTimeoutSaysAndForEverWithoutOne) {
 }
 
 // RC-9: the specification allows an answer timeout of up to four times its nominal length.
+// A wire counts what is sent again.
+TEST(RcSend, OnlyAPacketThatLeavesAgainIsMarkedAsResent) {
+    RcPair pair;
+    pair.send(10);
+    EXPECT_EQ(pair.a.leaving_marks(pair.now), std::vector<bool>{false});
+    pair.pass(rto);
+    pair.send(10);
+    EXPECT_EQ(pair.a.leaving_marks(pair.now), (std::vector<bool>{true, false}));
+}
+
 TEST(RcSend, ATimeoutMayBeLongerByAFactor) {
     RcPair pair(PairSettings{.transport = Transport::rc, .queue_pair = {.timeout_factor = 4}});
     pair.send(10);
