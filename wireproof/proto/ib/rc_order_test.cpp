@@ -216,6 +216,22 @@ TEST_F(RcOrder, AMessageGoesOnIfTheQueuePairOfTheAnswersEnds) {
     EXPECT_EQ(b_says(), Names{"SEND Only"});
 }
 
+// RC-40 is for an ACK that may be held. Another one leaves in its turn.
+TEST_F(RcOrder, AnAckThatIsNeverHeldMayLeaveAfterTheMessage) {
+    pair.receives(2, 64);
+    for (int kind = 0; kind < 2; ++kind) {
+        ask(pair, kind);
+        pair.send(8);
+        pair.give(pair.a_leaving());
+        const auto answer = pair.b.poll(pair.now);
+        ASSERT_TRUE(answer);
+        give_a({*answer});
+        b_sends();
+        EXPECT_EQ(b_says(), (Names{"SEND Only", "ACK"})) << kind;
+        pair.give(pair.a_leaving());
+    }
+}
+
 class RcOrderOfAcks : public RcOrder {
 protected:
     RcOrderOfAcks() : RcOrder(ordering(order_delay)) {
@@ -399,6 +415,15 @@ TEST_F(RcOrderOfAcks, AQueuePairThatFailsKeepsTheMessagesThatItReceived) {
     EXPECT_EQ(received[1].status, CompletionStatus::flushed);
 }
 
+// RC-40
+TEST_F(RcOrderOfAcks, AQueuePairThatIsResetForgetsTheMessagesThatWait) {
+    message_overtakes_a_lost_answer();
+    pair.a.modify({.state = QueuePairState::reset});
+    pair.connect(pair.a, 0);
+    pair.pass(message_hold);
+    EXPECT_EQ(pair.a.received().size(), 0U);
+}
+
 // RC-41: also if the answer is lost. A responder takes the bytes of a Read when it answers.
 TEST_F(RcOrder, AReadHasTheBytesFromBeforeWhatIsPostedAfterIt) {
     struct Later {
@@ -412,10 +437,11 @@ TEST_F(RcOrder, AReadHasTheBytesFromBeforeWhatIsPostedAfterIt) {
              {Later{Request::write, 0, 300, true}, Later{Request::write, 999, 300, true},
               Later{Request::write, 1000, 300, false},
               Later{Request::write, std::uint64_t{0} - 300, 300, false},
+              Later{Request::write, std::uint64_t{0} - 300, 301, true},
               Later{Request::write_immediate, 500, 1, true},
               Later{Request::fetch_add, 992, 8, true},
               Later{Request::compare_swap, 1000, 8, false}}) {
-            std::fill_n(pair.a.memory.begin() + 0x800, 300, std::byte{0xEE});
+            std::fill_n(pair.a.memory.begin() + 0x800, 301, std::byte{0xEE});
             std::fill_n(pair.b.memory.begin() + 0x4000, 2000, std::byte{0x11});
             pair.receives(1);
             pair.read(1000);
