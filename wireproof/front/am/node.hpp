@@ -3,11 +3,7 @@
 // handlers itself, never inside an engine.
 #pragma once
 
-#include <algorithm>
-#include <deque>
 #include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -15,25 +11,17 @@
 #include "wireproof/base/deadline_heap.hpp"
 #include "wireproof/core/pump.hpp"
 #include "wireproof/front/am/buffer_pool.hpp"
+#include "wireproof/front/am/handlers.hpp"
+#include "wireproof/front/am/lent_memory.hpp"
+#include "wireproof/front/am/near_path.hpp"
+#include "wireproof/front/am/node_wire.hpp"
 #include "wireproof/front/am/peer_set.hpp"
-#include "wireproof/host/any_wire.hpp"
+#include "wireproof/front/am/transfers.hpp"
+#include "wireproof/front/am/turn.hpp"
+#include "wireproof/front/am/waiting.hpp"
 #include "wireproof/host/poll_delay.hpp"
-#include "wireproof/proto/am/connection.hpp"
-#include "wireproof/wire/shm/shm_wire.hpp"
 
 namespace wireproof::am {
-
-/// Sets a flag for the lifetime of the object, and clears it even if a handler or callback throws.
-class While {
-public:
-    explicit While(bool& flag) : flag_(flag) { flag_ = true; }
-    ~While() { flag_ = false; }
-    While(const While&) = delete;
-    While& operator=(const While&) = delete;
-
-private:
-    bool& flag_;
-};
 
 /// The peers that share memory with this node, if other peers do not. The wire is then a SplitWire,
 /// and its near one is a ShmWire or has one inside (faults).
@@ -67,14 +55,13 @@ public:
     /// `handler` must not be 0.
     void handle(std::uint16_t handler, Handler run);
     void on_peer_lost(std::function<void(const PeerLost&)> report) {
-        report_ = std::make_shared<std::function<void(const PeerLost&)>>(std::move(report));
+        handlers_.on_peer_lost.set(std::move(report));
     }
 
     /// `report` is called for each request and store that names a handler that the peer does not
     /// have.
     void on_refused(std::function<void(std::size_t peer, std::uint16_t handler)> report) {
-        refused_ =
-            std::make_shared<std::function<void(std::size_t, std::uint16_t)>>(std::move(report));
+        handlers_.on_refused.set(std::move(report));
     }
 
     // The calls below are those of Endpoint; the caller passes the time as `now`.
@@ -82,21 +69,21 @@ public:
     /// Posts a request that leaves with the next turn. `wants_turn` is true after
     /// `Config::poll_every` requests: then a turn is due (AM-21).
     Status post(std::size_t peer, std::uint16_t handler, ConstBytes words);
-    bool wants_turn() const { return asked_since_poll_ >= poll_every_; }
+    bool wants_turn() const { return waiting_.wants_turn(); }
     /// Like post(). But if no reply waits to that peer, no request to it is unacknowledged, and the
     /// wire can show the request at once, it leaves at once: waiting for more requests would only
     /// delay it. `now` is called for the time after the request has left.
     template <class Now>
     Status ask(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
-        const bool at_once = shm_ != nullptr && !polling_ && is_peer(peer) && is_on_shm(peer) &&
-                             may_ask(peer) && peers_[peer].connection.would_leave_single();
+        const bool at_once = !turn_.runs() && is_peer(peer) && is_on_shm(peer) && may_ask(peer) &&
+                             peers_[peer].connection.would_leave_single();
         if (!at_once) return post(peer, handler, words);
         peers_[peer].shm_lane->fetch_room();
         const auto left = [&] { return await_next(now()); };
         if (!leave_at_once<Channel::request>(peer, handler, words, left)) {
             return post(peer, handler, words);
         }
-        ++asked_since_poll_;
+        waiting_.asked();
         deadlines_.bring_forward(peer, peers_[peer].connection.take_soonest_set());
         return Status::ok;
     }
@@ -113,7 +100,7 @@ public:
     /// a note tells it. Nothing: the caller must use store_async and wait for its end.
     std::optional<Status> store_at_once(std::size_t peer, std::uint64_t address, ConstBytes source,
                                         std::uint16_t handler, std::uint32_t argument) {
-        if (!is_known_handler(peer, handler)) return std::nullopt;
+        if (!is_peer(peer) || !near_.has_handler(peer, handler)) return std::nullopt;
         return put_at_once(peer, address, source, handler, argument, {});
     }
     /// Sends what was posted, without receiving.
@@ -123,7 +110,7 @@ public:
     /// arrived ends with ok. The caller must not call poll() afterwards.
     void end_transfers(Status status);
     /// In a forked child: releases what the parent shares with its peers.
-    void abandon() { wire_.abandon(); }
+    void abandon() { wire_.any().abandon(); }
     /// False: the peer does not exist, the region overlaps another, or is_withdrawn().
     [[nodiscard]] bool register_memory(std::size_t peer, std::uint64_t address, Bytes memory,
                                        Rights rights);
@@ -131,7 +118,7 @@ public:
     /// True: unregister_memory() returned would_block, and nobody has called it again since the
     /// peer lost its access. Until then nothing can be registered at this address for the peer.
     bool is_withdrawn(std::size_t peer, std::uint64_t address) const {
-        return withdrawn_.contains({peer, address});
+        return memory_.is_withdrawn(peer, address);
     }
     /// Registers for every peer or for none. False: register_memory() would return false for one.
     [[nodiscard]] bool register_for_all(std::uint64_t address, Bytes memory, Rights rights);
@@ -145,11 +132,12 @@ public:
     std::size_t poll(Instant now);
     /// True: requests, stores or gets wait for more to leave with them, or for their first turn.
     /// The next turn is due now.
-    bool keeps_back() const { return held_ || more_asked_; }
+    bool keeps_back() const { return waiting_.keeps_back(); }
     /// A turn is due before the caller sleeps: something was posted since the last turn, or the
     /// callback of a get that has ended has not run yet, or an exception ended the last turn.
     bool turn_is_due() const {
-        return keeps_back() || asked_since_poll_ > 0 || !finished_.empty() || mid_turn_;
+        return keeps_back() || waiting_.any_asked() || transfers_.any_ended() ||
+               turn_.was_interrupted();
     }
     /// When the next turn is due if nothing arrives before.
     Instant next_deadline() const;
@@ -159,12 +147,12 @@ public:
     void set_awaiting(bool awaiting) { awaiting_ = awaiting; }
     bool awaiting() const { return awaiting_; }
     /// True inside a handler or another callback. Code that runs there must not wait for a turn.
-    bool polling() const { return polling_; }
-    bool in_handler() const { return in_handler_; }
+    bool polling() const { return turn_.runs(); }
+    bool in_handler() const { return turn_.in_handler(); }
     bool idle() const;
     /// Idle with respect to this peer only.
     bool idle(std::size_t peer) const {
-        return finished_.empty() && peers_[peer].connection.idle();
+        return !transfers_.any_ended() && peers_[peer].connection.idle();
     }
     /// The next turn sends all acknowledgements that this node owes.
     void acknowledge_all();
@@ -184,31 +172,14 @@ public:
     }
 
     /// Transfers of this node that the wire did with one copy.
-    std::uint64_t stores_at_once() const { return stores_at_once_; }
-    std::uint64_t gets_at_once() const { return gets_at_once_; }
+    std::uint64_t stores_at_once() const { return near_.written(); }
+    std::uint64_t gets_at_once() const { return near_.times_read(); }
 
     const Connection& connection(std::size_t peer) const { return peers_[peer].connection; }
     PeerCounters counters(std::size_t peer) const;
-    host::AnyWire& wire() { return wire_; }
+    host::AnyWire& wire() { return wire_.any(); }
 
 private:
-    /// The smallest range of addresses that contains all ranges that were added.
-    struct Range {
-        std::uint64_t first = 0;
-        std::uint64_t last = 0;
-
-        static std::uint64_t last_of(std::uint64_t address, std::size_t size) {
-            const std::uint64_t more = size > 0 ? size - 1 : 0;
-            return address + std::min(more, ~address);  // the range ends at the highest address
-        }
-        void add(std::uint64_t address, std::size_t size, bool anew) {
-            first = anew ? address : std::min(first, address);
-            last = anew ? last_of(address, size) : std::max(last, last_of(address, size));
-        }
-        bool meets(std::uint64_t address, std::size_t size) const {
-            return address <= last && last_of(address, size) >= first;
-        }
-    };
     struct Peer {
         Peer(const Config& config, const MemoryTable& memory, host::AnyLane to_peer)
             : connection(config, memory, ConnectionBuffers::none(config)), lane(to_peer) {}
@@ -216,29 +187,11 @@ private:
         host::AnyLane lane;
         ShmLane* shm_lane = nullptr;  // the ShmLane inside `lane`, if there is one
         BufferPool* pool = nullptr;
-        // The targets of the stores in flight whose bytes are in their OPENs.
-        Range in_packets;
         bool reachable = true;
         std::uint64_t losses = 0;
         std::uint64_t unhandled_replies = 0;
         std::uint64_t refused = 0;  // calls that found no buffers
         std::vector<Undelivered> undelivered;
-        // The handlers that the peer had when stores to them ended, while its notice was
-        // `handlers_as_of`.
-        HandlerTable handlers;
-        std::uint32_t handlers_as_of = 0;
-    };
-    /// Callbacks of transfers that have not ended, by tag.
-    struct Transfers {
-        struct Transfer {
-            Done done;
-            std::uint16_t handler = 0;                 // of a store
-            std::optional<std::uint32_t> notice = {};  // the peer's, when the store was posted
-        };
-        std::uint64_t add(Transfer transfer);
-        Transfer take(std::uint64_t tag);
-        std::vector<Transfer> waiting;
-        std::vector<std::uint64_t> free;
     };
 
     /// Sends one message in its own packet, on shared memory. False: it cannot leave now.
@@ -262,47 +215,34 @@ private:
     /// Called before anything is posted to the peer. False: there are no buffers, and the call
     /// returns would_block.
     bool may_ask(std::size_t peer) {
-        return peers_[peer].pool->may_ask(peer) || lend(last_turn_, peer, BufferPool::Use::ask);
+        return peers_[peer].pool->may_ask(peer) || lend(turn_.time(), peer, BufferPool::Use::ask);
     }
     Status refuse(std::size_t peer) {
         ++peers_[peer].refused;
         return Status::would_block;
     }
     Instant await_next(Instant now);
+    void change_handlers();
     void note_frames(std::size_t peer);
     bool lend(Instant now, std::size_t peer, BufferPool::Use use);
-    /// A store of this session that named the handler ended with ok, and the peer has removed no
-    /// handler since.
-    bool is_known_handler(std::size_t peer, std::uint16_t handler) const {
-        return is_peer(peer) && peers_[peer].handlers.has(static_cast<HandlerId>(handler)) &&
-               notice_of(peer) == peers_[peer].handlers_as_of;
-    }
-    void note_handler(std::size_t peer, const Transfers::Transfer& store, bool there);
-    /// The number of handlers that the peer has removed. A wire that reaches the peer's memory
-    /// shows it.
-    std::optional<std::uint32_t> notice_of(std::size_t peer) const {
-        return is_on_shm(peer) ? shm_->notice_of(PeerId(peer)) : std::nullopt;
-    }
     bool is_on_shm(std::size_t peer) const { return peers_[peer].shm_lane != nullptr; }
+    /// Called after a call of the user tried to queue something.
+    Status queued(Status status) {
+        if (status == Status::ok) waiting_.queued();
+        return status;
+    }
     /// If the wire reaches that memory of the peer: copies the bytes and notifies the handler.
-    /// Nothing: the wire does not reach it, or a store in flight must come first. Such a store is
-    /// in chunks, or it is whole in its OPEN and its target is within the range of the targets of
-    /// such stores.
+    /// Nothing: the caller must send packets.
     std::optional<Status> put_at_once(std::size_t peer, std::uint64_t address, ConstBytes source,
                                       std::uint16_t handler, std::uint32_t argument, Done done);
-    bool may_register(std::size_t peer, std::uint64_t address, Bytes memory) const;
-    bool bytes_are_out_to(std::size_t peer, std::uint64_t address, std::size_t size) const;
-    bool costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::size_t size);
-    inline std::size_t deliver_all(std::size_t peer);
-    std::size_t deliver_more(std::size_t peer);
+    inline std::size_t deliver_all(std::size_t peer, bool alone = false);
+    std::size_t deliver_more(std::size_t peer, bool alone);
     std::size_t deliver_rest();
-    void deliver(std::size_t peer, const Delivery& delivery);
-    inline void run(std::size_t peer, HandlerId handler, const Message& message, bool may_refuse);
+    void deliver(std::size_t peer, const Delivery& delivery, bool alone);
+    inline void run(std::size_t peer, HandlerId handler, const Message& message, bool may_refuse,
+                    bool alone);
     void miss_handler(std::size_t peer, HandlerId handler, bool may_refuse);
-    void take_handlers_to_be();
     void end_transfer(std::size_t peer, std::uint64_t tag, Status status);
-    void report_refused(std::size_t peer, std::uint16_t handler);
-    std::size_t end_finished();
     void note_undelivered(std::size_t peer, const FateUnknown& fate);
     void report_lost(std::size_t peer, const SessionEnded& ended);
     void tell_awaiting();
@@ -312,70 +252,38 @@ private:
     template <class W>
     std::size_t turn_for_something(W& wire, Instant now);
     template <class W>
-    std::size_t rest_of_turn(W& wire, Instant now);
+    std::size_t receive(W& wire, Instant now);
     template <class W>
     std::size_t take_events(W& wire, Instant now);
     template <class W>
-    void send(W& wire, Instant now);
+    void send(W& wire, Instant now, bool may_hold);
     static host::AnyLane& lane_of(host::AnyWire&, Peer& peer) { return peer.lane; }
     static ShmLane& lane_of(ShmWire&, Peer& peer) { return *peer.shm_lane; }
-    template <class F>
-    auto on_wire(F&& use) {
-        return only_shm_ ? use(*shm_) : use(wire_);
-    }
-    std::size_t pool_entry(const BufferPool& pool) const {
-        return nodes_ + (&pool == &pool_ ? 0 : 1);
+    /// The entry of a pool in deadlines_.
+    std::size_t entry_of(const BufferPool& pool) const {
+        return nodes_ + static_cast<std::size_t>(&pool - pools_.data());
     }
     void tend_pool(Instant now, BufferPool& pool);
 
-    host::AnyWire wire_;
-    // The ShmWire inside `wire_`, if there is one.
-    ShmWire* shm_;
-    // All peers are on it. A turn then makes no virtual calls, which would add a seventh to the
-    // time of a single message. Over UDP this gain would be negligible beside the system calls.
-    bool only_shm_;
+    NodeWire wire_;
     std::size_t self_;
     std::size_t nodes_;
-    std::uint32_t poll_every_;
-    Duration coalesce_for_;
-    std::vector<MemoryTable> memory_;  // sized at construction; neither it nor peers_ moves
-    std::vector<Peer> peers_;
-    HandlerTable handlers_here_;  // connections point at it, so it does not move
-    std::uint32_t handlers_taken_away_ = 0;
-    std::vector<Handler> handlers_;                                  // by id
-    std::vector<std::pair<std::uint16_t, Handler>> handlers_to_be_;  // set inside a handler
-    // A call of a report shares the function, because the report may set another. Null: none.
-    std::shared_ptr<std::function<void(const PeerLost&)>> report_;
-    std::shared_ptr<std::function<void(std::size_t, std::uint16_t)>> refused_;
+    Turn turn_;
+    Waiting waiting_;
+    Handlers handlers_;
     Transfers transfers_;
-    // Callbacks of gets that the wire did at once; the next turn runs them.
-    std::deque<Done> finished_;
-    // Peers may still touch these regions, by peer and address.
-    std::map<std::pair<std::size_t, std::uint64_t>, Bytes> withdrawn_;
-    std::uint64_t stores_at_once_ = 0;
-    std::uint64_t sessions_cut_ = 0;
-    std::uint64_t gets_at_once_ = 0;
-    std::uint32_t asked_since_poll_ = 0;
-    BufferPool pool_;
-    std::optional<BufferPool> near_pool_;  // of the near peers, if only some are near
-    PeerSet ready_;                        // peers to which frames may have to be sent
+    LentMemory memory_;
+    NearPath near_;
+    std::vector<BufferPool> pools_;  // one, and one of the near peers if only some are near
+    std::vector<Peer> peers_;        // sized at construction, so that they do not move
+    PeerSet ready_;                  // peers to which frames may have to be sent
     PeerSet met_;   // all peers that ever had buffers or a session; the others have nothing to end
     PeerSet seen_;  // those, and all of which a frame came
     // By peer: none is later than the deadline of its connection. The entries from `nodes_` on are
     // those of the pools. next_deadline() and run_timers() make the earliest entry exact.
     mutable DeadlineHeap deadlines_;
     host::PollDelay delay_;  // on shared memory with one peer
-    std::size_t current_peer_ = 0;
-    bool more_asked_ = false;  // since the last turn
-    bool coalescing_ = false;  // in this turn requests may wait for more
-    bool held_ = false;        // some requests wait, since held_since_
-    Instant held_since_;
-    Instant last_turn_;
-    bool in_handler_ = false;
-    bool answers_at_once_ = false;  // the frame being handled came alone
-    bool polling_ = false;
-    // A turn is running, or an exception of a handler or callback ended the last one.
-    bool mid_turn_ = false;
+    std::uint64_t sessions_cut_ = 0;
     bool awaiting_ = false;
     bool awaiting_told_ = false;  // the value that the connections were given
 };

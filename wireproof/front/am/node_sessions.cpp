@@ -5,7 +5,7 @@
 
 namespace wireproof::am {
 bool Node::idle() const {
-    if (!finished_.empty()) return false;
+    if (transfers_.any_ended()) return false;
     for (std::size_t i = 0; i < met_.size(); ++i) {
         if (!peers_[met_[i]].connection.idle()) return false;
     }
@@ -24,9 +24,18 @@ bool Node::leave() {
         left = false;
         if (peer.connection.leaving()) continue;
         mark_ready(met_[i]).leave();
-        ++asked_since_poll_;  // a turn is due, which sends the question
+        waiting_.asked();  // a turn is due, which sends the question
     }
     return left;
+}
+
+void Node::tell_awaiting() {
+    awaiting_told_ = awaiting_;
+    for (std::size_t i = 0; i < met_.size(); ++i) {
+        const Connection& connection = peers_[met_[i]].connection;
+        const bool awaiting = awaiting_told_ && connection.established();
+        if (awaiting != connection.awaiting()) mark_ready(met_[i]).set_awaiting(awaiting);
+    }
 }
 
 void Node::note_undelivered(std::size_t peer, const FateUnknown& fate) {
@@ -46,12 +55,12 @@ void Node::note_undelivered(std::size_t peer, const FateUnknown& fate) {
 }
 
 void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
-    wire_.unsettle(PeerId(peer));
+    wire_.any().unsettle(PeerId(peer));
     ++peers_[peer].losses;
-    peers_[peer].handlers = {};
+    near_.session_ended(peer);
     PeerLost lost;
     lost.peer = peer;
-    lost.cause = wire_.trouble(PeerId(peer)).cause;
+    lost.cause = wire_.any().trouble(PeerId(peer)).cause;
     lost.undelivered = std::exchange(peers_[peer].undelivered, {});
     if (!lost.undelivered.empty()) ++sessions_cut_;
     switch (ended.why) {
@@ -64,8 +73,7 @@ void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
     lost.packet_times = ended.packet_times;
     lost.by_peer = ended.by_peer;
     if (peers_[peer].connection.established()) mark_ready(peer).set_awaiting(awaiting_told_);
-    const auto report = report_;
-    if (report && *report) (*report)(lost);
+    handlers_.on_peer_lost(lost);
 }
 
 }  // namespace wireproof::am

@@ -20,6 +20,8 @@ namespace wireproof::am {
 namespace {
 
 using std::chrono::milliseconds;
+using test::answer;
+using test::ask;
 using test::patience;
 using test::pattern;
 
