@@ -48,22 +48,6 @@ Status with_wire_words(std::span<const std::uint32_t> words, Use&& use) {
     return use(WireWords(words).bytes());
 }
 
-/// During its lifetime, the node asks peers for signs of life. The destructor restores the previous
-/// state even if the wait ends by an exception.
-class Awaiting {
-public:
-    explicit Awaiting(Node& node) : node_(node), before_(node.awaiting()) {
-        node_.set_awaiting(true);
-    }
-    Awaiting(const Awaiting&) = delete;
-    Awaiting& operator=(const Awaiting&) = delete;
-    ~Awaiting() { node_.set_awaiting(before_); }
-
-private:
-    Node& node_;
-    bool before_;
-};
-
 }  // namespace
 
 Status Message::reply(std::uint16_t handler, std::span<const std::byte> bytes) const {
@@ -177,28 +161,42 @@ bool Endpoint::Inside::looks_again(Instant& now) {
     return true;
 }
 
-bool Endpoint::Inside::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
-    Instant now = clock.now();
-    const Instant end = now + host::duration_of(limit);
-    const Awaiting awaiting(node);
-    if (shown) shown->note();
-    bool met = until && until();
-    while (!met && !node.polling()) {
-        const std::size_t handled = poll(now);
-        const std::uint64_t wakes = loop.wakes_taken();
-        met = until && until();
-        if (handled > 0) steps.heard(now);
-        if (met || now >= end) break;
-        // The condition may have polled, and its poll may have taken a wake. Then the loop must not
-        // sleep.
-        const bool busy = handled > 0 || node.keeps_back() || loop.wakes_taken() != wakes;
-        if (!busy && looks_again(now)) continue;
-        if (!busy) {
-            const Instant due = earliest(end, node.next_deadline(), before_sleep());
-            host::wait_until(node.wire(), clock.steady(), due, loop.bell());
-        }
-        now = clock.now();
+Endpoint::Inside::Rounds::Rounds(Inside& in, std::optional<std::chrono::milliseconds> limit)
+    : in_(in),
+      awaited_before_(in.node.awaiting()),
+      now_(in.clock.now()),
+      end_(limit ? now_ + host::duration_of(*limit) : never) {
+    in.node.set_awaiting(true);
+    if (in.shown) in.shown->note();
+}
+
+bool Endpoint::Inside::Rounds::next() {
+    if (handled_) {
+        if (now_ >= end_) return false;
+        rest();
     }
+    handled_ = in_.poll(now_);
+    wakes_ = in_.loop.wakes_taken();
+    if (*handled_ > 0) in_.steps.heard(now_);
+    return true;
+}
+
+/// The program may have polled since the last round, and its poll may have taken a wake. Then the
+/// call must not sleep.
+void Endpoint::Inside::Rounds::rest() {
+    const bool busy = *handled_ > 0 || in_.node.turn_is_due() || in_.loop.wakes_taken() != wakes_;
+    if (!busy && in_.looks_again(now_)) return;
+    if (!busy) {
+        const Instant due = earliest(end_, in_.node.next_deadline(), in_.before_sleep());
+        host::wait_until(in_.node.wire(), in_.clock.steady(), due, in_.loop.bell());
+    }
+    now_ = in_.clock.now();
+}
+
+bool Endpoint::Inside::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
+    Rounds rounds(*this, limit);
+    bool met = until && until();
+    while (!met && !node.polling() && rounds.next()) met = until && until();
     return met;
 }
 

@@ -62,6 +62,7 @@ struct Endpoint::Inside {
         if (shown->copies_before_sleep()) copy_counters();
         return shown->next_copy();
     }
+    class Rounds;
     bool looks_again(Instant& now);
     bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
     /// AM-55. True: no peer waits for this node.
@@ -70,12 +71,21 @@ struct Endpoint::Inside {
         if (!std::exchange(leaving, true)) node.acknowledge_all();
         return node.leave();
     }
-    template <class Until>
-    void wait_for(Until&& until) {
-        while (!wait(until, std::chrono::hours(24))) {
-        }
+    /// A transfer that the program waits for was posted, or could not be.
+    struct Posted {
+        Status status = Status::would_block;
+        Outcome outcome = nullptr;  // null: it has ended with this status
+    };
+    /// Posts a transfer whose end the program waits for. `post` gets the callback.
+    template <class Post>
+    static Posted awaited(Post&& post) {
+        const auto outcome = std::make_shared<std::optional<Status>>();
+        const Status status = post([outcome](Status end) { *outcome = end; });
+        return {status, status == Status::ok ? outcome : nullptr};
     }
-    Status store(std::size_t peer, std::uint64_t address, ConstBytes source, std::uint16_t handler,
+    template <class Post>
+    Status transfer(Post&& post);
+    Posted store(std::size_t peer, std::uint64_t address, ConstBytes source, std::uint16_t handler,
                  std::uint32_t argument);
 
     PeerCounters::Path path_to(std::size_t peer) const {
@@ -98,6 +108,30 @@ struct Endpoint::Inside {
         node.abandon();
         loop.abandon();
     }};
+};
+
+/// The polls of a call that blocks. Between them it sleeps if there is nothing to do. During its
+/// lifetime, the node asks peers for signs of life; afterwards it does as before, even if an
+/// exception ends the call.
+class Endpoint::Inside::Rounds {
+public:
+    explicit Rounds(Inside& in, std::optional<std::chrono::milliseconds> limit = {});
+    Rounds(const Rounds&) = delete;
+    Rounds& operator=(const Rounds&) = delete;
+    ~Rounds() { in_.node.set_awaiting(awaited_before_); }
+
+    /// False: the limit has passed. The first round comes in any case.
+    bool next();
+
+private:
+    void rest();
+
+    Inside& in_;
+    bool awaited_before_;
+    Instant now_;
+    Instant end_;
+    std::optional<std::size_t> handled_ = {};  // in the last round
+    std::uint64_t wakes_ = 0;                  // as of the last round
 };
 
 }  // namespace wireproof::am

@@ -9,6 +9,22 @@ constexpr const char* not_ended_for =
 
 }  // namespace
 
+/// Posts a transfer as soon as there is room for it, and waits for its end. `post` returns a
+/// Posted.
+template <class Post>
+Status Endpoint::Inside::transfer(Post&& post) {
+    Posted posted = post();
+    if (posted.status == Status::would_block || posted.outcome != nullptr) {
+        Rounds rounds(*this);
+        while (posted.status == Status::would_block) {
+            rounds.next();
+            posted = post();
+        }
+        while (posted.outcome != nullptr && !posted.outcome->has_value()) rounds.next();
+    }
+    return posted.outcome != nullptr ? **posted.outcome : posted.status;
+}
+
 Status Endpoint::store_async(std::size_t peer, std::uint64_t address,
                              std::span<const std::byte> source, std::uint16_t handler,
                              std::uint32_t argument, Done done) {
@@ -24,36 +40,24 @@ Status Endpoint::store(std::size_t peer, std::uint64_t address, std::span<const 
     if (in == nullptr) return Status::closed;
     const host::OneUser::Call call(in->user);
     if (in->node.polling()) return Status::not_allowed;
-    return in->store(peer, address, source, handler, argument);
+    return in->transfer([&] { return in->store(peer, address, source, handler, argument); });
 }
 
-Status Endpoint::Inside::store(std::size_t peer, std::uint64_t address, ConstBytes source,
-                               std::uint16_t handler, std::uint32_t argument) {
-    Status posted = Status::would_block;
-    bool ended = false;
-    Outcome outcome;
-    wait_for([&] {
-        if (const auto at_once = node.store_at_once(peer, address, source, handler, argument)) {
-            posted = *at_once;
-            ended = posted == Status::ok;
-            return posted != Status::would_block;
-        }
-        if (outcome == nullptr) outcome = std::make_shared<std::optional<Status>>();
-        posted = node.store_async(peer, address, source, handler, argument,
-                                  [outcome](Status status) { *outcome = status; });
-        return posted != Status::would_block;
-    });
-    if (posted != Status::ok) return posted;
-    if (ended) {
+Endpoint::Inside::Posted Endpoint::Inside::store(std::size_t peer, std::uint64_t address,
+                                                 ConstBytes source, std::uint16_t handler,
+                                                 std::uint32_t argument) {
+    if (const auto ended = node.store_at_once(peer, address, source, handler, argument)) {
+        if (*ended != Status::ok) return {*ended};
         if (node.wants_turn()) {
             poll();
         } else {
             node.push(clock.now());  // sends the note that runs the handler
         }
-        return Status::ok;
+        return {Status::ok};
     }
-    wait_for([&] { return outcome->has_value(); });
-    return **outcome;
+    return awaited([&](Done done) {
+        return node.store_async(peer, address, source, handler, argument, std::move(done));
+    });
 }
 
 Status Endpoint::get_async(std::size_t peer, std::uint64_t address,
@@ -69,16 +73,10 @@ Status Endpoint::get(std::size_t peer, std::uint64_t address, std::span<std::byt
     if (in == nullptr) return Status::closed;
     const host::OneUser::Call call(in->user);
     if (in->node.polling()) return Status::not_allowed;
-    const auto outcome = std::make_shared<std::optional<Status>>();
-    Status posted = Status::would_block;
-    in->wait_for([&] {
-        posted = in->node.get(peer, address, destination,
-                              [outcome](Status status) { *outcome = status; });
-        return posted != Status::would_block;
+    return in->transfer([&] {
+        return Inside::awaited(
+            [&](Done done) { return in->node.get(peer, address, destination, std::move(done)); });
     });
-    if (posted != Status::ok) return posted;
-    in->wait_for([&] { return outcome->has_value(); });
-    return **outcome;
 }
 
 Result<std::span<std::byte>> Endpoint::allocate(std::size_t bytes) {
