@@ -11,6 +11,14 @@ namespace {
 // a flood, a turn receives far fewer frames.
 constexpr std::size_t frames_a_turn = 4096;
 
+/// A cheap answer for the connection that carries only short messages. With no message that waits,
+/// begin_run() begins none.
+[[gnu::always_inline]] inline bool is_quiet(Connection& connection) {
+    const bool waits = connection.sending(Channel::request).waiting() > 0 ||
+                       connection.sending(Channel::reply).waiting() > 0;
+    return !waits && connection.predicting() && connection.begin_run() == RunStart::quiet;
+}
+
 }  // namespace
 
 [[gnu::always_inline]] inline void Node::run(std::size_t peer, HandlerId handler,
@@ -108,8 +116,7 @@ std::size_t Node::deliver_rest() {
 /// be sent or its reply has left already.
 [[gnu::always_inline]] inline void Node::note_frames(std::size_t peer) {
     Connection& connection = peers_[peer].connection;
-    const bool quiet = connection.predicting() && connection.begin_run() == RunStart::quiet;
-    if (!quiet) {
+    if (!is_quiet(connection)) {
         seen_.add(peer);
         return ready_.add(peer);
     }
