@@ -54,6 +54,7 @@ std::optional<Status> Node::put_at_once(std::size_t peer, std::uint64_t address,
 Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Done done) {
     if (turn_.in_handler()) return Status::not_allowed;
     if (!can_ask(peer)) return Status::no_such_peer;
+    if (transfers_.owes_most()) return Status::would_block;
     if (near_.read(peer, peers_[peer].connection, address, destination)) {
         transfers_.end_later(std::move(done));
         return Status::ok;

@@ -129,6 +129,25 @@ TEST(ShmNode, BehindAnAnswerItIsReadAtOnce) {
     EXPECT_EQ(read, memory);
 }
 
+// As many gets over UDP would fill a window.
+TEST(ShmNode, GetsThatEndAtOnceWaitForATurnAfterSoMany) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    nodes.converse();
+    std::vector<std::byte> memory(64, std::byte{9});
+    std::vector<std::byte> read(64);
+    ASSERT_TRUE(nodes[1].register_memory(0, 4096, memory, Rights{.get = true}));
+    nodes.rest();
+    nodes.exchange();
+    std::size_t ended = 0;
+    const auto get = [&] { return nodes[0].get(1, 4096, read, [&](Status) { ++ended; }); };
+    for (std::size_t i = 0; i < Transfers::owed_most; ++i) ASSERT_EQ(get(), Status::ok);
+    EXPECT_EQ(get(), Status::would_block);
+    nodes[0].poll(nodes.now);
+    EXPECT_EQ(ended, Transfers::owed_most);
+    EXPECT_EQ(get(), Status::ok);
+}
+
 TEST(ShmNode, WhatALoneMessagesHandlerSharesIsAnnounced) {
     Nodes nodes(2);
     nodes.answer_all();

@@ -19,6 +19,8 @@ public:
         std::uint16_t handler = 0;                 // of a store
         std::optional<std::uint32_t> notice = {};  // the peer's, when the store was posted
     };
+    /// The callbacks that wait for one turn. A window bounds the transfers under way likewise.
+    static constexpr std::size_t owed_most = 1024;
     /// The tag of a transfer of which nobody wants to know the end.
     static constexpr std::uint64_t nobody_waits = ~std::uint64_t{0};
 
@@ -30,6 +32,8 @@ public:
     /// A transfer has ended with ok without a turn. The next turn runs `done`.
     void end_later(Done done) { ended_.push_back(std::move(done)); }
     bool any_ended() const { return !ended_.empty(); }
+    /// True: so many callbacks wait for the turn that no more transfers should end without one.
+    bool owes_most() const { return ended_.size() >= owed_most; }
     /// Runs the callbacks of the transfers that had ended before the call. Returns how many.
     std::size_t run_ended();
 
