@@ -20,6 +20,7 @@ inline Config config_of(std::uint16_t self) {
 inline std::pair<ShmWire, ShmWire> open_wires() {
     ShmWire::Config shm;
     shm.frame_max = config_of(0).packet_max;
+    shm.lends_ring = true;
     auto wires = ShmWire::pair(shm);
     WIREPROOF_CHECK(wires);
     return std::move(*wires);

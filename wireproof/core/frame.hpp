@@ -21,7 +21,8 @@ enum class Integrity : std::uint8_t {
     damaged,  // a simulated cable damaged the frame: the engine acts as if a checksum were wrong
 };
 
-/// A received frame, valid until the next Wire::receive.
+/// A received frame, valid until the next Wire::receive. On shared memory its sender may be able to
+/// change it meanwhile: a wire says so (ShmWire::Config::lends_ring).
 struct RxFrame {
     ConstBytes bytes;
     PeerId from{};

@@ -1,6 +1,7 @@
 // The calls of Node that send no frames, except those for memory (node_memory.cpp).
 #include "wireproof/front/am/node.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "wireproof/front/am/status_of.hpp"
@@ -16,6 +17,7 @@ Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestio
       self_(config.node),
       nodes_(congestion.size()),
       waiting_(config),
+      arguments_(wire_.lends_ring() ? std::max(config.message_max, near.config.message_max) : 0),
       memory_(wire_.any(), nodes_),
       near_(wire_.any(), wire_.shm(), nodes_),
       ready_(nodes_),

@@ -10,6 +10,7 @@
 #include "wireproof/am.hpp"
 #include "wireproof/base/deadline_heap.hpp"
 #include "wireproof/core/pump.hpp"
+#include "wireproof/front/am/argument_copy.hpp"
 #include "wireproof/front/am/buffer_pool.hpp"
 #include "wireproof/front/am/handlers.hpp"
 #include "wireproof/front/am/lent_memory.hpp"
@@ -241,6 +242,9 @@ private:
     void deliver(std::size_t peer, const Delivery& delivery, bool alone);
     inline void run(std::size_t peer, HandlerId handler, const Message& message, bool may_refuse,
                     bool alone);
+    Message message_of(std::size_t peer, ConstBytes arguments) {
+        return Message(this, peer, arguments_.of(arguments));
+    }
     void miss_handler(std::size_t peer, HandlerId handler, bool may_refuse);
     void end_transfer(std::size_t peer, std::uint64_t tag, Status status);
     void note_undelivered(std::size_t peer, const FateUnknown& fate);
@@ -270,6 +274,7 @@ private:
     std::size_t nodes_;
     Turn turn_;
     Waiting waiting_;
+    ArgumentCopy arguments_;
     Handlers handlers_;
     Transfers transfers_;
     LentMemory memory_;

@@ -49,7 +49,7 @@ std::size_t Node::deliver_all(std::size_t peer, bool alone) {
     Connection& connection = peers_[peer].connection;
     std::size_t count = 0;
     if (const auto* message = connection.take_message()) {
-        run(peer, message->handler, Message(this, peer, message->arguments()), message->is_request,
+        run(peer, message->handler, message_of(peer, message->arguments()), message->is_request,
             alone);
         ++count;
     }
@@ -61,8 +61,8 @@ std::size_t Node::deliver_all(std::size_t peer, bool alone) {
     Connection& connection = peers_[peer].connection;
     while (true) {
         while (const auto* message = connection.take_message()) {
-            run(peer, message->handler, Message(this, peer, message->arguments()),
-                message->is_request, alone);
+            run(peer, message->handler, message_of(peer, message->arguments()), message->is_request,
+                alone);
             ++count;
         }
         const auto delivery = connection.next_delivery();
@@ -74,9 +74,9 @@ std::size_t Node::deliver_all(std::size_t peer, bool alone) {
 
 [[gnu::noinline]] void Node::deliver(std::size_t peer, const Delivery& delivery, bool alone) {
     if (const auto* request = std::get_if<Request>(&delivery)) {
-        run(peer, request->handler, Message(this, peer, request->arguments), true, alone);
+        run(peer, request->handler, message_of(peer, request->arguments), true, alone);
     } else if (const auto* reply = std::get_if<Reply>(&delivery)) {
-        run(peer, reply->handler, Message(this, peer, reply->arguments), false, alone);
+        run(peer, reply->handler, message_of(peer, reply->arguments), false, alone);
     } else if (const auto* stored = std::get_if<Stored>(&delivery)) {
         Message message(this, peer, {});
         message.memory_ = stored->memory;

@@ -18,6 +18,8 @@ public:
     const host::AnyWire& any() const { return any_; }
     /// The shared memory inside; nullptr: none, or all its traffic must go through a wrapper.
     ShmWire* shm() const { return shm_; }
+    /// The sender of a frame can change it while this node looks at it.
+    bool lends_ring() const { return shm_ != nullptr && shm_->lends_ring(); }
     /// All peers are on shared memory.
     bool is_shm() const { return only_shm_; }
     /// Calls `use` with the ShmWire if all peers are on it. So a turn makes no virtual calls, which

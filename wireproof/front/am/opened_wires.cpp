@@ -51,6 +51,7 @@ Expected<host::AnyWire> open_shm(const ReadOptions& read, std::size_t nodes, std
     shm.nodes = nodes;
     shm.members = std::move(members);
     shm.frame_max = packet_max;
+    shm.lends_ring = read.faults == FaultRates{};
     auto wire = ShmWire::open(shm);
     if (!wire) return tl::unexpected(wire.error());
     if (read.faults == FaultRates{}) return host::AnyWire(std::move(*wire));

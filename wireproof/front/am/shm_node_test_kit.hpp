@@ -21,6 +21,7 @@ public:
         ShmWire::Config shm;
         shm.name = shm_test::unique_name();
         shm.nodes = count;
+        shm.lends_ring = true;
         Config config = Config::shared_memory();
         shm.frame_max = config.packet_max;
         for (std::size_t i = 0; i < count; ++i) {

@@ -13,7 +13,7 @@
 // Each call does a bounded amount of work, whatever peers write: README.md has the bounds.
 //
 // A peer can write to its ring at any time. So each frame is copied once, and callers read only the
-// copy.
+// copy, unless they can read the ring itself (Config::lends_ring).
 //
 // Only one thread may use a wire. A forked child must not use its parent's wire: see adopt.
 #pragma once
@@ -59,6 +59,10 @@ public:
         /// For a node that sleeps often and briefly. It makes no system call before it sleeps; in
         /// return, each producer executes a fence each time that it publishes.
         bool sleeps_often = false;
+        /// True: a frame is lent where it lies in the ring, and its sender can still change it.
+        /// Only for a caller that reads each control byte once, and copies payload before it or its
+        /// user relies on it.
+        bool lends_ring = false;
     };
 
     /// Listens and calls the others. An error is one line that names the place.
@@ -78,6 +82,7 @@ public:
     PeerTrouble trouble(PeerId peer) const;
     std::size_t nodes() const { return config_.nodes; }
     std::size_t frame_max() const { return config_.frame_max; }
+    bool lends_ring() const { return config_.lends_ring; }
 
     ShmLane& lane(PeerId peer) { return peer_of(peer).lane; }
     [[gnu::always_inline]] std::optional<RxFrame> receive(Instant now) {
@@ -224,7 +229,8 @@ private:
         ++taken_;
         ++lanes_->counters.frames_received;
         lanes_->counters.bytes_received += in_ring.size();
-        return RxFrame{copied(in_ring), static_cast<PeerId>(peer.number), Integrity::intact};
+        const ConstBytes bytes = config_.lends_ring ? in_ring : copied(in_ring);
+        return RxFrame{bytes, static_cast<PeerId>(peer.number), Integrity::intact};
     }
     std::optional<ConstBytes> take_unusual(ShmPeer& peer, std::optional<RingConsumer::Frame> frame);
     bool take_note(ShmPeer& peer, ConstBytes bytes);
