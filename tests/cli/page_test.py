@@ -344,7 +344,7 @@ class APageWorksInABrowser(BrowserCase):
         [seen], console = self.ask(narrow([400]), "--window-size=500,900")
         self.assertEqual((console, seen["width"], seen["content"]), ([], 400, 400))
 
-    def test_a_single_point_stands_on_its_closed_form_and_every_logarithm_has_two_marks_and_more(self):
+    def test_a_single_point_stands_on_its_closed_form_and_every_logarithmic_axis_has_two_marks_or_more(self):
         self.page("--protocol", "hippi6400", "--ber", "1e-6", "--relative-error", "0.1")
         (seen, few, marks), console = self.ask(each(LOOK, FEW_MARKS, MARKS), "--window-size=1280,800")
         self.assertEqual(console, [])

@@ -268,7 +268,7 @@ class AMeasurementThatCannotBeIsToldInOneLine(Case):
                 listener.send_signal(signal.SIGTERM)
                 lines = self.finish(listener).err.splitlines()
                 self.assertEqual(len(lines), 2, lines)  # the second line says that it was interrupted
-                self.assertRegex(lines[0], "a perf called that has another --mtu, .* or version")
+                self.assertRegex(lines[0], "a perf with another --mtu, .* or version asked for a measurement")
 
     def test_an_interrupt_ends_both_processes(self):
         process = self.start("perf", "--seconds", "60")

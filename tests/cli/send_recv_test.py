@@ -135,7 +135,7 @@ class ASenderThatIsKilledAndStartedAgain(TwoHosts):
     def test_is_told_that_a_pipe_takes_nothing_back(self):
         recv, address, figures = self.begin_and_kill("-")
         self.start("send", self.file(1000), "--to", address, *figures)
-        self.expect_failure(self.finish(recv), 1, "the sender was started again, and what is written stays")
+        self.expect_failure(self.finish(recv), 1, "the sender was started again, but what is already written cannot be removed")
 
     def arrived_again(self, sent, recv):
         self.assertEqual((sent.code, sent.err), (0, ""))
@@ -184,7 +184,7 @@ class AHostThatIsNotThereIsReported(TwoHosts):
         self.assertEqual(right.code, 0, right.err)
         ended = self.finish(recv)
         self.assertEqual(ended.code, 0)
-        self.assertEqual(ended.err, "a sender called that has another --mtu or version\n")
+        self.assertEqual(ended.err, "a sender with another --mtu or version asked to send\n")
 
     def test_if_either_dies_on_the_way(self):
         for dies, stays, done in ((0, 1, "received"), (1, 0, "sent")):

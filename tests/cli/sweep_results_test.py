@@ -202,7 +202,7 @@ class ASweepGoesOnWhereItEnded(SweepCase):
                 with open(self.path("grid.results"), "wb") as file:
                     file.write(lines[0] + bytes(changed) + b"".join(lines[2:]))
                 self.expect_failure(self.run_command("sweep", "grid.toml"), 1,
-                                    "grid.results:2: the line was changed: its check does not fit")
+                                    "grid.results:2: the line was changed: its check is wrong")
         with open(self.path("grid.results"), "wb") as file:
             file.write(re.sub(rb',"check":"[^"]*"', b"", lines[0]))
         self.expect_failure(self.run_command("sweep", "grid.toml"), 1, "grid.results:1: ", '"check"')

@@ -137,35 +137,35 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
 
 
 class AnOptionThatCanHaveNoEffectIsRefused(Case):
-    def refuses(self, option, *arguments, needs):
+    def refuses(self, option, *arguments, where):
         with self.subTest(arguments):
             ended = self.run_command(*arguments)
-            self.expect_failure(ended, 2, option + " has no effect here: it needs ", needs)
+            self.expect_failure(ended, 2, f"{option} has no effect {where}")
             self.assertEqual(ended.out, "")
 
     def test_by_carry(self):
         path = self.file(1)
         for protocol in ("sp-am", "rc", "all"):
             self.refuses("--rate", "carry", path, "--protocol", protocol, "--rate", "5",
-                         needs="--protocol uc")
-        self.refuses("--mtu", "carry", path, "--wire", "shm", "--mtu", "1500", needs="--wire udp")
+                         where="without --protocol uc")
+        self.refuses("--mtu", "carry", path, "--wire", "shm", "--mtu", "1500", where="with --wire shm and --protocol sp-am")
 
     def test_by_perf(self):
         address = f"127.0.0.1:{free_port()}"
-        for option, value, others, needs in (
-                ("--mtu", "1500", (), "--wire udp"),
-                ("--congestion", "on", ("--wire", "memory"), "--wire udp"),
-                ("--to", address, ("--wire", "shm"), "--wire udp"),
-                ("--per-poll", "4", ("--op", "store"), "--op stream"),
-                ("--memory", "private", ("--wire", "udp", "--op", "store"), "--wire shm"),
-                ("--memory", "private", ("--wire", "shm", "--op", "stream"), "--op store"),
-                ("--rounds", "2", ("--listen", address), "a measurement"),
-                ("--seconds", "1", ("--listen", address), "a measurement"),
-                ("--size", "64", ("--listen", address), "a measurement"),
-                ("--html", "page.html", ("--listen", address), "a measurement")):
-            self.refuses(option, "perf", *others, option, value, needs=needs)
+        for option, value, others, where in (
+                ("--mtu", "1500", (), "without --wire udp"),
+                ("--congestion", "on", ("--wire", "memory"), "without --wire udp"),
+                ("--to", address, ("--wire", "shm"), "without --wire udp"),
+                ("--per-poll", "4", ("--op", "store"), "without --op stream"),
+                ("--memory", "private", ("--wire", "udp", "--op", "store"), "without --wire shm and --op store"),
+                ("--memory", "private", ("--wire", "shm", "--op", "stream"), "without --wire shm and --op store"),
+                ("--rounds", "2", ("--listen", address), "with --listen"),
+                ("--seconds", "1", ("--listen", address), "with --listen"),
+                ("--size", "64", ("--listen", address), "with --listen"),
+                ("--html", "page.html", ("--listen", address), "with --listen")):
+            self.refuses(option, "perf", *others, option, value, where=where)
         self.refuses("--trust-payload", "perf", "--wire", "udp", "--trust-payload",
-                     needs="--op store")
+                     where="without --op store, store-async or get")
 
     def test_by_sweep(self):
         with open(self.path("grid.toml"), "w", encoding="utf-8") as grid:
@@ -174,18 +174,18 @@ class AnOptionThatCanHaveNoEffectIsRefused(Case):
                            ("--loop", "5"), ("--clean-back",), ("--burst-begin", "0.1"),
                            ("--preset", "pcie-gen5-x16")):
             for several in (("grid.toml",), ("--paper",), ("--presets",)):
-                self.refuses(of_a_point[0], "sweep", *several, *of_a_point, needs="a single point")
+                self.refuses(of_a_point[0], "sweep", *several, *of_a_point, where="with FILE, ")
         for of_points in (("--packets", "5"), ("--csv", "a.csv"), ("--no-jump",),
                           ("--point-seconds", "1"), ("--svg", "a.svg")):
-            self.refuses(of_points[0], "sweep", "--paper", *of_points, needs="points")
-        self.refuses("FILE", "sweep", "grid.toml", "--paper", needs="neither --paper")
-        self.refuses("--ladder-point", "sweep", "grid.toml", "--ladder-point", "1", needs="--html")
+            self.refuses(of_points[0], "sweep", "--paper", *of_points, where="with --advise, --paper or --presets")
+        self.refuses("FILE", "sweep", "grid.toml", "--paper", where="with --paper or --presets")
+        self.refuses("--ladder-point", "sweep", "grid.toml", "--ladder-point", "1", where="without --html, or with --paper")
 
     def test_by_search_and_inspect(self):
-        self.refuses("--rule", "search", "pcie", "--rule", "literal", needs="hippi6400")
-        self.refuses("--recovery", "search", "pcie", "--recovery", "selective", needs="sp-am")
+        self.refuses("--rule", "search", "pcie", "--rule", "literal", where="for protocols other than hippi6400")
+        self.refuses("--recovery", "search", "pcie", "--recovery", "selective", where="for protocols other than sp-am")
         ended = self.run_command("inspect", "any.pcap", "--events", "--json")
-        self.expect_failure(ended, 2, "--events has no effect here")
+        self.expect_failure(ended, 2, "--events has no effect with --json")
 
 
 class AFailureIsAnObjectWithItsError(Case):

@@ -12,7 +12,7 @@
 namespace wireproof::lab {
 namespace {
 
-constexpr auto too_much_again = "more was sent again than the faults are reason for";
+constexpr auto too_much_again = "more was sent again than the faults explain";
 constexpr auto acknowledged_too_early = "a message was acknowledged that was not delivered";
 
 using PcieTampering = LinkTampering<pcie::Link>;
@@ -183,7 +183,7 @@ TEST(BrokenIb, AnAckThatNamesAReadWhoseAnswerWasLostCompletesItWithoutData) {
     const IbTask read{.calls = {{Request::send, 8}, {Request::read, 8}}};
     IbSearch broken(read, two_lost, {completes_from_acks(read), acknowledges_newest(read)});
     expect_refuted("acknowledges the newest, a Read", broken, SearchVerdict::broken,
-                   "a Read brought other bytes");
+                   "a Read returned wrong bytes");
     const IbTask atomic{.calls = {{Request::send, 8}, {Request::fetch_add, 8}}};
     IbSearch as_badly(atomic, two_lost, {completes_from_acks(atomic), acknowledges_newest(atomic)});
     expect_refuted("acknowledges the newest, an Atomic", as_badly, SearchVerdict::broken,

@@ -183,7 +183,7 @@ class Acknowledgements(WatchedPrograms):
 class Recovery(WatchedPrograms):
     """Over UDP, where nothing is lost on the way."""
 
-    def test_a_stock_receive_buffer_has_room_for_all_that_is_under_way(self):
+    def test_a_default_receive_buffer_has_room_for_all_that_is_under_way(self):
         for side in self.counted(["ib_write_bw", "-s", "65536"], lambda server, _: server.sum_of("executed") > 200,
                                  WIREPROOF_VERBS_RECEIVE_BUFFER=STOCK_BUFFER, **OVER_UDP):
             self.assertEqual(side["wire.kernel_dropped"], 0)

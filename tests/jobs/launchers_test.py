@@ -79,7 +79,7 @@ class MpiRun(JobCase):
     def test_patience_ends(self):
         ended = self.mpirun(3, "--rounds", 2, "--late", "1:20000", "--patience", 3000)
         errors = [line for line in ended.stdout.splitlines() if line.startswith("error ")]
-        self.assertIn("error PMIx_Fence: not all ranks came", errors)
+        self.assertIn("error PMIx_Fence: not all ranks arrived", errors)
 
     def test_a_stale_environment_is_an_error(self):
         """As in a shell that an old job has left."""
@@ -235,7 +235,7 @@ class Slurm(JobCase):
 
     def test_pmi2_patience_ends(self):
         ended = self.srun("pmi2", JOB_RANK, "--rounds", 2, "--late", "1:20000", "--patience", 3000)
-        self.assertIn("error not all ranks came", ended.stdout, ended.stderr)
+        self.assertIn("error not all ranks arrived", ended.stdout, ended.stderr)
 
     def test_pmix(self):
         ended = self.srun("pmix", JOB_RANK, "--rounds", 3)
@@ -245,9 +245,9 @@ class Slurm(JobCase):
         ended = self.srun("pmix", JOB_RANK, "--rounds", 2, "--length", 65536)
         self.expect_job(ended, "PMIx", 4, exchanged=["2"] * 4)
 
-    def test_pmix_patience_ends(self):
+    def test_pmix_join_gives_up_after_its_limit(self):
         ended = self.srun("pmix", JOB_RANK, "--rounds", 2, "--late", "1:20000", "--patience", 3000)
-        self.assertIn("error PMIx_Fence: not all ranks came", ended.stdout, ended.stderr)
+        self.assertIn("error PMIx_Fence: not all ranks arrived", ended.stdout, ended.stderr)
 
     def test_none_needs_an_address(self):
         self.expect_errors(self.srun("none", JOB_RANK), "SLURM_STEP_NUM_TASKS is set, but WIREPROOF_RENDEZVOUS is not")

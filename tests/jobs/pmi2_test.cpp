@@ -88,7 +88,7 @@ TEST_F(Pmi2, AllRanksTakeTheNumberOfRankZero) {
     put(0, 0, "00000000000000aa");
     EXPECT_EQ(find_job(patience).value()->place().job, 0xAAU);
     put(0, 0, "nothing");
-    EXPECT_EQ(error(), "PMI2: rank 0 has put no number of the job");
+    EXPECT_EQ(error(), "PMI2: rank 0 has not sent the number of the job");
 }
 
 TEST_F(Pmi2, ACallThatFailsIsNamed) {
@@ -110,7 +110,7 @@ TEST_F(Pmi2, AFenceThatDoesNotEndIsLeftInTime) {
     const auto start = std::chrono::steady_clock::now();
     const auto board = find_job(milliseconds(200));
     ASSERT_FALSE(board);
-    EXPECT_NE(board.error().message.find("PMI2: not all ranks came"), std::string::npos);
+    EXPECT_NE(board.error().message.find("PMI2: not all ranks arrived"), std::string::npos);
     EXPECT_LT(std::chrono::steady_clock::now() - start, patience);
     // There is no limit for others who use the socket later.
     timeval limit{};

@@ -132,17 +132,19 @@ void add_carry(CLI::App& app, Run& run) {
             ->type_name("N");
     accept_range(*rate, 1, 1e12);
     rules->applies(
-        rate, [options] { return options->protocol == unreliable_protocol; }, "--protocol uc");
+        rate, [options] { return options->protocol == unreliable_protocol; },
+        "without --protocol uc");
     rules->applies(
         mtu, [options] { return options->wire != "shm" || options->protocol != "sp-am"; },
-        "--wire udp or sim, or another protocol than sp-am");
+        "with --wire shm and --protocol sp-am");
     subcommand->add_flag("--json", options->json,
                          "print one JSON object (schema wireproof.carry/1)");
     subcommand->footer(carry_examples);
     subcommand->callback([options, rules, subcommand, &run] {
         rules->check(*subcommand);
         if (app::is_standard_output(options->out) && options->protocol == every_protocol) {
-            refuse_usage("--out " + options->out + ": name one --protocol, for each writes a file");
+            refuse_usage("--out " + options->out +
+                         ": --protocol all writes a file for each protocol; choose one");
         }
         check_datagrams(*options);
         run = [options] { return carry(*options); };

@@ -172,7 +172,7 @@ void Configuration::read_variables(const CLI::App& subcommand) {
         const std::string name(both.substr(0, equals));
         const auto known = std::find(variables.begin(), variables.end(), name);
         if (known == variables.end()) {
-            refuse_usage(fmt::format("{}: {} has no such option{}", name, subcommand_,
+            refuse_usage(fmt::format("no option of {} has the variable {}{}", subcommand_, name,
                                      did_you_mean(name, variables)));
         }
         const auto& [key, is_flag] = *std::next(keys.begin(), known - variables.begin());
@@ -181,7 +181,7 @@ void Configuration::read_variables(const CLI::App& subcommand) {
             if (text == "1") text = "true";
             if (text == "0") text = "false";
             if (text != "true" && text != "false") {
-                refuse_usage(fmt::format("{}: {} is none of true, false, 1 and 0", name, text));
+                refuse_usage(fmt::format("{}: {} is not true, false, 1 or 0", name, text));
             }
         }
         add({"--" + key, key, text, name, {}});

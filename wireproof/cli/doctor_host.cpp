@@ -105,9 +105,9 @@ bool comes_back(const UdpSocket& socket, const Address& address) {
 Check in_use(const verbs::Settings& settings, const std::string& error) {
     if (!settings.address) {
         return failed("address", "none of 127.0.0.1 to 127.0.0.254 is free at port 4791: " + error,
-                      "end a program that has one");
+                      "end a program that uses one");
     }
-    return failed("address", error, "choose an address of this host that no other program has");
+    return failed("address", error, "choose an address of this host that no other program uses");
 }
 
 Check check_address(const verbs::Settings& settings) {

@@ -143,7 +143,7 @@ private:
             if (through_.empty() && by.path != program_) through_ = by.path;
             if (fixed.empty() || !told_.insert(by.path).second) return;
             checks_.push_back(failed("links",
-                                     fmt::format("an RPATH has {} load {} first", by.path, fixed),
+                                     fmt::format("an RPATH makes {} load {} first", by.path, fixed),
                                      "set a RUNPATH instead: patchelf --set-rpath"));
             return;
         }

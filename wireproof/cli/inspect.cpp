@@ -280,7 +280,7 @@ void add_inspect(CLI::App& app, Run& run) {
     rules->applies(
         subcommand->add_flag("--events", inspect->events_only,
                              "print what happened, not every packet"),
-        [inspect] { return !inspect->json; }, "text: --json has the events and no packets");
+        [inspect] { return !inspect->json; }, "with --json, which prints only events");
     subcommand->add_flag("--json", inspect->json,
                          "print one JSON object (schema wireproof.inspect/1)");
     subcommand->footer(inspect_footer);

@@ -98,12 +98,12 @@ void add_launch(CLI::App& app, Run& run) {
     rules->applies(subcommand->add_option("--ssh", launch->plan.ssh, "what to run in place of ssh")
                        ->capture_default_str()
                        ->type_name("COMMAND"),
-                   has_hosts, "--hosts");
+                   has_hosts, "without --hosts");
     rules->applies(subcommand
                        ->add_option("--address", launch->plan.address,
                                     "this host for the others; default: SSH_CONNECTION")
                        ->type_name("IP"),
-                   has_hosts, "--hosts");
+                   has_hosts, "without --hosts");
     subcommand
         ->add_option("PROGRAM", launch->plan.program, "behind --: the program and its arguments")
         ->required()

@@ -24,13 +24,13 @@ bool was_given(const CLI::Option* option) {
 }  // namespace
 
 void OptionRules::applies(const CLI::Option* option, std::function<bool()> holds,
-                          std::string needs) {
-    conditions_.push_back({option, std::move(holds), std::move(needs)});
+                          std::string where_not) {
+    conditions_.push_back({option, std::move(holds), std::move(where_not)});
 }
 
 void OptionRules::apply(const std::vector<const CLI::Option*>& options,
-                        const std::function<bool()>& holds, const std::string& needs) {
-    for (const CLI::Option* option : options) applies(option, holds, needs);
+                        const std::function<bool()>& holds, const std::string& where_not) {
+    for (const CLI::Option* option : options) applies(option, holds, where_not);
 }
 
 void OptionRules::writes(const CLI::Option* option, const std::string& path) {
@@ -41,8 +41,7 @@ void OptionRules::check(const CLI::App& subcommand) const {
     for (const Condition& condition : conditions_) {
         if (!was_given(condition.option) || condition.holds()) continue;
         const std::string name = condition.option->get_name();
-        throw NoEffect(name,
-                       fmt::format("{} has no effect here: it needs {}", name, condition.needs));
+        throw NoEffect(name, fmt::format("{} has no effect {}", name, condition.where_not));
     }
     check_outputs(subcommand);
 }

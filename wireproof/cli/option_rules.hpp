@@ -16,12 +16,12 @@ namespace wireproof::cli {
 
 class OptionRules {
 public:
-    /// `option` has an effect only if `holds()` is true. `needs` is the text for that: "--wire
-    /// udp".
-    void applies(const CLI::Option* option, std::function<bool()> holds, std::string needs);
+    /// `option` has an effect only if `holds()` is true. `where_not` says where it has none:
+    /// "without --wire udp", "with --tasks".
+    void applies(const CLI::Option* option, std::function<bool()> holds, std::string where_not);
     /// The same for several options.
     void apply(const std::vector<const CLI::Option*>& options, const std::function<bool()>& holds,
-               const std::string& needs);
+               const std::string& where_not);
     /// `option` names a file that the subcommand writes; "-" is standard output. The caller owns
     /// `path`, which must outlive the rules.
     void writes(const CLI::Option* option, const std::string& path);
@@ -36,7 +36,7 @@ private:
     struct Condition {
         const CLI::Option* option;
         std::function<bool()> holds;
-        std::string needs;
+        std::string where_not;
     };
     struct Output {
         const CLI::Option* option;

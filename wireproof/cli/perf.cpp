@@ -109,7 +109,7 @@ template <class T>
 T chosen(const char* name, const std::map<std::string, T>& choices, const std::string& word) {
     const auto choice = choices.find(word);
     if (choice == choices.end()) {
-        refuse_usage(fmt::format("{}: {} is none of {}", name, word, names_of(choices)));
+        refuse_usage(fmt::format("{}: {} is not one of {}", name, word, names_of(choices)));
     }
     return choice->second;
 }
@@ -148,7 +148,8 @@ struct PerfSubcommand {
         } else if (congestion == "path" || congestion == "on") {
             plan.congestion = am::Congestion::by_path;
         } else {
-            refuse_usage("--congestion: " + congestion + " is none of auto, on, off, loss, path");
+            refuse_usage("--congestion: " + congestion +
+                         " is not one of auto, on, off, loss, path");
         }
     }
     void check(const CLI::App& subcommand) {
@@ -306,10 +307,10 @@ void add_measurement(CLI::App& subcommand, PerfSubcommand& perf) {
     perf.rules.writes(html, plan.html);
     perf.rules.applies(
         per_poll, [&plan] { return !plan.is_ib() && plan.op == app::PerfOp::stream; },
-        "--op stream");
+        "without --op stream");
     perf.rules.apply(
         {size, per_poll, rounds, seconds, html, json}, [&perf] { return !perf.listens(); },
-        "a measurement, and --listen makes none");
+        "with --listen");
 }
 
 /// Options of the path between both ends.
@@ -356,19 +357,20 @@ void add_path(CLI::App& subcommand, PerfSubcommand& perf) {
             ->check(is_perf_address);
     to->excludes(listen);
     perf.rules.apply(
-        {memory, trust, to, listen}, [&plan] { return !plan.is_ib(); }, "--protocol sp-am");
+        {memory, trust, to, listen}, [&plan] { return !plan.is_ib(); }, "without --protocol sp-am");
     perf.rules.applies(
         congestion, [&plan] { return plan.protocol != app::PerfProtocol::uc; },
-        "--protocol sp-am or rc");
+        "without --protocol sp-am or rc");
     perf.rules.apply(
-        {mtu, congestion, trust, to, listen}, [&perf] { return perf.on_udp(); }, "--wire udp");
+        {mtu, congestion, trust, to, listen}, [&perf] { return perf.on_udp(); },
+        "without --wire udp");
     const auto transfers = [&perf] { return !perf.plan.sends_messages(); };
     perf.rules.applies(
         memory, [&perf, transfers] { return perf.plan.wire == app::PerfWire::shm && transfers(); },
-        "--wire shm and --op store, store-async or get");
+        "without --wire shm and --op store, store-async or get");
     perf.rules.applies(
         trust, [&perf, transfers] { return perf.listens() || transfers(); },
-        "--op store, store-async or get");
+        "without --op store, store-async or get");
 }
 
 }  // namespace

@@ -405,12 +405,12 @@ std::vector<const CLI::Option*> add_task(CLI::App& subcommand, SearchSubcommand&
     offer(*rule, all_rules);
     search.rules_of_options.applies(
         rule, [&search] { return !search.protocol.empty() && !search.rules().empty(); },
-        either_of(protocols_with_rules()));
+        "for protocols other than " + either_of(protocols_with_rules()));
     search.rules_of_options.applies(
         subcommand.add_option("--recovery", search.recovery, "of sp-am: go-back-n or selective")
             ->check(CLI::IsMember(recoveries))
             ->type_name("KIND"),
-        [&search] { return search.is_am(); }, "sp-am");
+        [&search] { return search.is_am(); }, "for protocols other than sp-am");
     number("--states", search.states, "give up after so many; 20 million need about 0.9 GB", 1,
            1'000'000'000)
         ->capture_default_str();
@@ -446,8 +446,8 @@ void add_search(CLI::App& app, Run& run) {
             ->type_name("FILE");
     search->rules_of_options.writes(out, search->out);
     const auto is_alone = [&chosen = *search] { return chosen.tasks.empty(); };
-    search->rules_of_options.apply(of_a_task, is_alone, "a single search, not --tasks");
-    search->rules_of_options.applies(out, is_alone, "a single search, not --tasks");
+    search->rules_of_options.apply(of_a_task, is_alone, "with --tasks");
+    search->rules_of_options.applies(out, is_alone, "with --tasks");
     search->timing.add(*subcommand);
     subcommand->add_flag("--json", search->json,
                          "print one JSON object (schema wireproof.search/1)");

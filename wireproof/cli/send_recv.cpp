@@ -191,7 +191,7 @@ void receive(const TwoHosts& hosts, Report& report) {
                     return fmt::format("no sender came within {:g} s", hosts.wait);
                 }
                 if (!warned && session.node().counters(0).mismatched > 0) {
-                    app::tell("a sender called that has another --mtu or version");
+                    app::tell("a sender with another --mtu or version asked to send");
                     warned = true;
                 }
                 return std::string();

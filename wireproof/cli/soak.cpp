@@ -241,7 +241,7 @@ void add_soak(CLI::App& app, Run& run) {
     subcommand->footer(soak_examples);
     soak->rules.applies(
         control, [subcommand_of = soak.get()] { return !subcommand_of->link_engine(); },
-        "--protocol sp-am, rc, uc or ib");
+        "without --protocol sp-am, rc, uc or ib");
     subcommand->callback([soak, subcommand, &run] {
         soak->rules.check(*subcommand);
         run = [soak] { return soak->run(); };

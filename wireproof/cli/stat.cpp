@@ -138,16 +138,16 @@ void add_stat(CLI::App& app, Run& run) {
         return !subcommand_of->out.empty() && !app::is_standard_output(subcommand_of->out);
     };
     stat->rules.applies(
-        prometheus, [subcommand_of] { return subcommand_of->tree.empty(); }, "no --tree");
+        prometheus, [subcommand_of] { return subcommand_of->tree.empty(); }, "with --tree");
     stat->rules.applies(
         json, [subcommand_of] { return subcommand_of->tree.empty() && !subcommand_of->prometheus; },
-        "no --tree and no --prometheus");
+        "with --tree or --prometheus");
     stat->rules.applies(
-        out, [subcommand_of] { return subcommand_of->prometheus; }, "--prometheus");
+        out, [subcommand_of] { return subcommand_of->prometheus; }, "without --prometheus");
     stat->rules.writes(out, stat->out);
     stat->rules.applies(
         every, [subcommand_of, to_a_file] { return !subcommand_of->prometheus || to_a_file(); },
-        "--out FILE or no --prometheus");
+        "with --prometheus, unless --out names a file");
     subcommand->footer(stat_examples);
     subcommand->callback([stat, subcommand, &run] {
         stat->rules.check(*subcommand);

@@ -123,8 +123,8 @@ std::string stat_exposition(const std::vector<StatOf>& all) {
                labels, fmt::format("{:.3f}", static_cast<double>(counters.started_unix_ns) * 1e-9));
         to.add(prefix + "age_seconds", "how long ago the values were copied", "gauge", labels,
                fmt::format("{:.3f}", static_cast<double>(counters.age_ns) * 1e-9));
-        to.add(prefix + "rows_missing", "peers or queue pairs for which there was no room", "gauge",
-               labels, std::to_string(counters.rows_missing));
+        to.add(prefix + "rows_missing", "peers or queue pairs that are not in the file of counters",
+               "gauge", labels, std::to_string(counters.rows_missing));
         add_counters(to, prefix, labels, counters.totals, counters.values);
         const std::string of_row = prefix + (one.is_endpoint() ? "peer_" : "queue_pair_");
         for (const host::PublishedRow& row : counters.rows) {

@@ -99,7 +99,7 @@ std::string time_line(const StatOf& one) {
     const host::PublishedSection& counters = one.counters;
     std::string line =
         fmt::format("values of {:.2f} s ago", static_cast<double>(counters.age_ns) * 1e-9);
-    if (!counters.is_consistent) line += ", which were being written";
+    if (!counters.is_consistent) line += ", read while the program changed them";
     if (counters.rows_missing > 0) {
         line += fmt::format("; {} more {} are not shown", counters.rows_missing,
                             one.is_endpoint() ? "peers" : "queue pairs");

@@ -25,7 +25,7 @@ std::string why_nothing(const host::PublishedProcess& process) {
     if (process.access == Access::no_process) return "there is no such process";
     if (process.access == Access::refused) return "it is another user's";
     if (!process.skipped.empty()) return "what it shows is malformed";
-    if (process.unpublished > 0) return "it found no room for them";
+    if (process.unpublished > 0) return "its file of counters is full";
     return "it has opened no Endpoint and no device, or it publishes none";
 }
 
@@ -115,8 +115,8 @@ std::vector<StatOf> read_stats(const std::vector<int>& processes) {
         }
         if (process.unpublished > 0) {
             app::tell(
-                fmt::format("wireproof: process {} has {} more Endpoints or devices, which found "
-                            "no room for their counters",
+                fmt::format("wireproof: process {} has {} more Endpoints or devices, but its "
+                            "file of counters is full",
                             process.process, process.unpublished));
         }
     }

@@ -350,19 +350,19 @@ void add_points(CLI::App& subcommand, SweepSubcommand& sweep) {
     const std::vector<CLI::Option*> all = subcommand.get_options();
     sweep.of_a_point.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
     sweep.rules.applies(
-        file, [&sweep] { return sweep.of_file(); }, "neither --paper nor --presets");
+        file, [&sweep] { return sweep.of_file(); }, "with --paper or --presets");
     for (const CLI::Option* option : sweep.of_a_point) {
         const std::string name = option->get_name();
         if (name == "--presets") continue;
         if (name == "--ber" || name == "--payload") {
             sweep.rules.applies(
                 option, [&sweep] { return sweep.of_a_point_alone() || sweep.advise; },
-                "a single point or --advise, not FILE, --paper or --presets");
+                "with FILE, --paper or --presets");
             continue;
         }
         sweep.rules.applies(
             option, [&sweep] { return sweep.of_a_point_alone(); },
-            "a single point, not FILE, --advise, --paper or --presets");
+            "with FILE, --advise, --paper or --presets");
     }
 }
 
@@ -431,10 +431,10 @@ void add_effort(CLI::App& subcommand, SweepSubcommand& sweep) {
     sweep.rules.apply(
         {packets, sweep.relative_error, no_jump, point_seconds},
         [&sweep] { return sweep.of_file() || sweep.of_a_point_alone(); },
-        "points, not --advise, --paper or --presets");
+        "with --advise, --paper or --presets");
     sweep.rules.apply(
         {sweep.chosen_seed, no_timing}, [&sweep] { return !sweep.line.lists_presets(); },
-        "a simulation, not --presets");
+        "with --presets");
 }
 
 void add_output(CLI::App& subcommand, SweepSubcommand& sweep) {
@@ -458,13 +458,13 @@ void add_output(CLI::App& subcommand, SweepSubcommand& sweep) {
     sweep.rules.writes(html, sweep.html);
     sweep.rules.writes(svg, sweep.svg);
     const auto points = [&sweep] { return sweep.of_file() || sweep.of_a_point_alone(); };
-    sweep.rules.apply({csv, svg}, points, "points, not --advise, --paper or --presets");
+    sweep.rules.apply({csv, svg}, points, "with --advise, --paper or --presets");
     sweep.rules.applies(
         html, [&sweep] { return !sweep.line.lists_presets() && !sweep.advise; },
-        "a simulation of points or --paper");
+        "with --advise or --presets");
     sweep.rules.applies(
         ladder_point, [&sweep, points] { return points() && !sweep.html.empty(); },
-        "--html, and not --paper");
+        "without --html, or with --paper");
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ Result<std::string> PointSweep::draw(const std::vector<std::string>& results) co
         if (point.is_object() && point.contains("stopped")) continue;
         auto figures = figures_in(point, sweep.points[i], sweep.plan);
         if (!figures) {
-            return Drawn::failure("result " + std::to_string(i) + " is not of its point");
+            return Drawn::failure("result " + std::to_string(i) + " does not belong to its point");
         }
         units = units || point.contains("unit_line");
         points.push_back(*std::move(figures));

@@ -233,7 +233,7 @@ TEST(Lab, ASweepIsDrawnFromItsResults) {
     EXPECT_EQ(*some, picture_of(figures_of(std::vector{points[0], points[2]})));
 }
 
-TEST(Lab, ATextThatIsNotOfItsPointIsNotDrawn) {
+TEST(Lab, ATextOfAnotherPointIsNotDrawn) {
     const auto sweep = PointSweep::read(small_sweep);
     std::vector<std::string> results;
     for (std::size_t i = 0; i < sweep->points(); ++i) results.push_back(*sweep->run(i));
@@ -244,7 +244,7 @@ TEST(Lab, ATextThatIsNotOfItsPointIsNotDrawn) {
         results[2] = wrong;
         const auto drawn = sweep->draw(results);
         ASSERT_FALSE(drawn) << wrong;
-        EXPECT_EQ(drawn.error(), "result 2 is not of its point") << wrong;
+        EXPECT_EQ(drawn.error(), "result 2 does not belong to its point") << wrong;
     }
     results.pop_back();
     EXPECT_EQ(sweep->draw(results).error(), "there are 3 results, and the sweep has 4 points");

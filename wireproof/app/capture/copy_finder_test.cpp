@@ -63,7 +63,7 @@ TEST(CopyFinder, AtAnotherPlaceItMayBeLater) {
     EXPECT_EQ(found(first, routed.seen(2, 1.0009)), 1U);
 }
 
-TEST(CopyFinder, WhatIsSentAgainForAReasonIsNone) {
+TEST(CopyFinder, APacketThatIsSentAgainForAReasonIsNoCopy) {
     const Copied packet;
     CopyFinder copies;
     copies.note(packet.seen(1, 1), route);

@@ -341,7 +341,7 @@ void PerfClient::verify(std::size_t size) {
     if (plan_.op == PerfOp::get) {
         const auto there = static_cast<std::uint32_t>(number(ask(perf_check, words), 0));
         if (there != crc_of(destination_.bytes().first(size))) {
-            throw Failure(fmt::format("a get of {} bytes brought other bytes", size));
+            throw Failure(fmt::format("a get of {} bytes returned wrong bytes", size));
         }
         return;
     }
@@ -358,7 +358,7 @@ void PerfClient::verify(std::size_t size) {
     ++stored_;
     const auto there = static_cast<std::uint32_t>(number(ask(perf_check, words), 0));
     if (there != crc_of(source_.bytes().first(size))) {
-        throw Failure(fmt::format("a store of {} bytes left other bytes", size));
+        throw Failure(fmt::format("a store of {} bytes wrote wrong bytes", size));
     }
 }
 
@@ -377,7 +377,7 @@ void PerfClient::verify_messages(std::size_t size) {
         if (status != am::Status::ok) fail("a request", status);
         ends_.turn_until([&] { return answers_ > before; });
         if (last_answer_ != words) {
-            throw Failure(fmt::format("a message of {} bytes came back as another", size));
+            throw Failure(fmt::format("a message of {} bytes came back changed", size));
         }
     }
     keep_answer_ = false;

@@ -208,7 +208,7 @@ void perf_listen(const PerfPlan& plan) {
         const std::size_t handled = server.turn(now);
         if (handled > 0) spin.heard(now);
         if (!warned && end->node().counters(0).mismatched > mismatched) {
-            tell(fmt::format("a perf called that has another {}", alike));
+            tell(fmt::format("a perf with another {} asked for a measurement", alike));
             warned = true;
         }
         if (server.asked_to_quit()) {

@@ -267,7 +267,7 @@ void PerfIbClient::rate(PerfIbOp op, std::size_t size, Measured& into) {
     into.tally.messages = posted;
     into.tally.lost = posted - came;
     if (into.tally.lost > 0 && plan_.protocol == PerfProtocol::rc) {
-        throw Failure(fmt::format("{} of {} messages were acknowledged and never came",
+        throw Failure(fmt::format("{} of {} messages were acknowledged, but never arrived",
                                   into.tally.lost, posted));
     }
 }
@@ -324,7 +324,7 @@ void PerfIbClient::verify(PerfIbOp op, std::size_t size) {
         if (verified(op, size)) return;
     }
     throw Failure(
-        fmt::format("none of {} more messages of {} bytes came whole: contents are not "
+        fmt::format("none of {} more messages of {} bytes arrived complete: contents are not "
                     "checked",
                     tries, size));
 }
@@ -355,7 +355,7 @@ bool PerfIbClient::verified(PerfIbOp op, std::size_t size) {
         }
     }
     if (!same) {
-        throw Failure(fmt::format("{} of {} bytes brought other bytes", name_of(op), size));
+        throw Failure(fmt::format("{} of {} bytes returned wrong bytes", name_of(op), size));
     }
     return true;
 }

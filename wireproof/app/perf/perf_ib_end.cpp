@@ -164,7 +164,7 @@ void PerfIbEnd::on_done(const proto::ib::Completion& completion) {
     ++completed_;
     if (completion.kind == proto::ib::CompletionKind::read && completion.length != order_.size()) {
         throw Failure(
-            fmt::format("a read of {} bytes brought {}", order_.size(), completion.length));
+            fmt::format("a Read of {} bytes returned {}", order_.size(), completion.length));
     }
     if (completion.kind != proto::ib::CompletionKind::fetch_add) return;
     std::uint64_t before = 0;
@@ -186,9 +186,9 @@ void PerfIbEnd::on_message(const proto::ib::Completion& completion) {
         case MessageOrder::Verdict::late: return;
         case MessageOrder::Verdict::not_the_next:
             throw Failure(
-                fmt::format("message {} came where {} was expected", number, order_.next()));
+                fmt::format("message {} arrived where {} was expected", number, order_.next()));
         case MessageOrder::Verdict::wrong_length:
-            throw Failure(fmt::format("a message of {} bytes came with {}", order_.size(),
+            throw Failure(fmt::format("a message of {} bytes arrived with {}", order_.size(),
                                       completion.length));
     }
 }
@@ -238,8 +238,9 @@ void PerfIbEnd::heed_events() {
             case What::receives_flushed: break;
             case What::overrun:
             case What::completion_lost: throw Failure("a completion was lost");
-            case What::request_refused: throw Failure("the other end asked for what is no request");
-            case What::access_refused: throw Failure("the other end named memory without a right");
+            case What::request_refused: throw Failure("the other end sent an invalid request");
+            case What::access_refused:
+                throw Failure("the other end used memory without permission");
             case What::receive_faulty: throw Failure("a receive request names no memory");
         }
     }

@@ -49,7 +49,8 @@ std::string wrong_field(const SweepJson& point, const lab::RetrySettings& settin
 }
 
 [[noreturn]] void refuse(const std::string& place, const std::string& what) {
-    throw Failure(fmt::format("{}: {}; another name or another folder keeps both", place, what));
+    throw Failure(
+        fmt::format("{}: {}; to keep both, choose another name or another folder", place, what));
 }
 
 }  // namespace
@@ -84,7 +85,7 @@ void FinishedPoints::load(const std::string& text, const std::string& path) {
         const std::string line = text.substr(at, end - at);
         at = end + 1;
         const std::string place = fmt::format("{}:{}", path, ++number);
-        if (is_changed(line)) refuse(place, "the line was changed: its check does not fit");
+        if (is_changed(line)) refuse(place, "the line was changed: its check is wrong");
         const SweepJson point = parsed(line);
         const auto asked = point.find("asked");
         const auto wanted = asked == point.end() ? wanted_.end() : wanted_.find(asked->dump());

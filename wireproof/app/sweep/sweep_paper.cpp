@@ -118,7 +118,7 @@ std::string paper_table(const SweepPaper& result, std::uint64_t seed) {
     };
     line("the paper's loops, errors of method taken out", result.costs_corrected);
     line("equal loops of 2000 bytes", result.equal_loop_2000);
-    line("the same, PCIe as specified (one Nak a gap)", result.equal_loop_as_specified);
+    line("the same, PCIe as specified (one Nak for a gap)", result.equal_loop_as_specified);
     return text + fmt::format("seed {}\n", seed);
 }
 

@@ -109,8 +109,9 @@ std::string paper_html(const SweepPaper& result, std::uint64_t seed) {
     page.add_table(crossovers_of(result));
     const auto [lowest, highest] = paper::crossovers_with_loops(2'000, 50'000);
     page.add_text(
-        fmt::format("What survives: large units win at low rates and small ones at high rates. "
-                    "Told of every failure, with buffers that never stall, both meet between "
+        fmt::format("What remains true: large units win at low rates and small ones at high rates. "
+                    "If each sender learns of every failure, and no buffer is ever full, both are "
+                    "equal at a rate between "
                     "{:.3g} and {:.3g} for any loop of 2000 to 50 000 bytes that is the same for "
                     "both.",
                     lowest, highest));

@@ -66,8 +66,8 @@ private:
         page_.add_text(
             "A saturated sender over a link with bit errors. ETR is payload over all bytes put on "
             "the line for it, resent ones included; throughput is payload over the line's time, so "
-            "that a sender that waits loses throughput and no ETR. The resend ratio, S − 1, is how "
-            "many units are sent in vain for each that is taken.");
+            "a sender that waits loses throughput, but no ETR. The resend ratio, S − 1, is how "
+            "many units are sent in vain for each unit that is accepted.");
         page_.add_text(
             "Solid lines are simulated, with their 95 % confidence as measured; dashed lines are "
             "closed forms, drawn where they describe the link; ~ marks one at the edge of its "

@@ -15,7 +15,7 @@ TEST(Parcel, ComesOutAsItWentIn) {
     EXPECT_EQ(parcel.encode()[1], '\xef') << "little-endian";
 }
 
-TEST(Parcel, OtherBytesAreNone) {
+TEST(Parcel, OtherBytesAreRefused) {
     const std::string encoded = Parcel{.kind = Parcel::Kind::end}.encode();
     EXPECT_TRUE(Parcel::decode(encoded));
     EXPECT_FALSE(Parcel::decode(encoded.substr(1)));

@@ -76,7 +76,7 @@ FileSender::FileSender(am::Node& node, std::size_t peer, const InputFile& file, 
     });
     node_.handle(verdict_handler, [this](const am::Message& message) {
         const bool verified = message.words().size() == 1 && message.words()[0] == 1;
-        end_with({verified, verified ? "" : "the SHA-256 of what arrived is another"});
+        end_with({verified, verified ? "" : "the SHA-256 of the received file is wrong"});
     });
     node_.handle(failed_handler, [this](const am::Message& message) {
         end_with({false, "the receiver: " + printable(message.words().bytes())});
@@ -218,7 +218,9 @@ void FileReceiver::on_lost(const am::PeerLost& lost) {
         if (lost.why != am::PeerLost::Why::restarted) {
             end_ = TransferEnd{false, why_lost(lost)};
         } else if (!begin_anew()) {
-            end_ = TransferEnd{false, "the sender was started again, and what is written stays"};
+            end_ = TransferEnd{
+                false,
+                "the sender was started again, but what is already written cannot be removed"};
         }
     }
     parted_ = end_.has_value();
@@ -252,10 +254,10 @@ void FileReceiver::on_begin(const am::Message& message) {
     begun_ = true;
     started_ = now_;
     if (wide_at(message.words(), 2) != piece_max || message.words()[4] != slots_max) {
-        return fail("the sender cuts files another way");
+        return fail("the sender cuts files into other pieces");
     }
     size_ = wide_at(message.words(), 0);
-    if (size_ > size_max) return fail("no file is as long as the sender says");
+    if (size_ > size_max) return fail("the sender gives an impossible length of the file");
     try {
         file_.reserve(size_);
     } catch (const Failure& failure) {
@@ -307,7 +309,7 @@ void FileReceiver::on_end(const am::Message& message) {
         }
     }
     message.reply(verdict_handler, {whole ? 1U : 0U});
-    end_ = TransferEnd{whole, whole ? "" : "the SHA-256 of what arrived is another"};
+    end_ = TransferEnd{whole, whole ? "" : "the SHA-256 of the received file is wrong"};
 }
 
 void FileReceiver::step(Instant now) {

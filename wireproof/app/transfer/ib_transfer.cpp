@@ -202,7 +202,8 @@ void IbFileReceiver::begin(ConstBytes body) {
     begun_ = true;
     started_ = now_;
     size_ = load_le<std::uint64_t>(body.first<8>());
-    if (size_ > queue_pair_size_max) return fail("the file is longer than pieces can be numbered");
+    if (size_ > queue_pair_size_max)
+        return fail("the file is too long: there are not enough numbers for its pieces");
     try {
         file_.reserve(size_);
     } catch (const Failure& failure) {

@@ -42,7 +42,7 @@ std::string why_lost(link::Lost lost, link::Node& node) {
             return no_answer(node.engine().unanswered(), node.peer_timeout(), framing,
                              node.frame_max() + framing, node.trouble().cause);
         case link::Lost::restarted: return "the other side was restarted";
-        case link::Lost::broken: return "the other side sends what makes no sense";
+        case link::Lost::broken: return "the other side sent a malformed message";
     }
     return {};
 }
@@ -62,7 +62,8 @@ void LinkFileSender::on_message(ConstBytes message) {
         case LinkWord::ready: ready_ = true; return;
         case LinkWord::verdict: {
             const bool verified = body.size() == 1 && body[0] == std::byte{1};
-            return end_with({verified, verified ? "" : "the SHA-256 of what arrived is another"});
+            return end_with(
+                {verified, verified ? "" : "the SHA-256 of the received file is wrong"});
         }
         case LinkWord::bye: parted_ = true; return;
         case LinkWord::failed: return end_with({false, "the receiver: " + printable(body)});
@@ -165,7 +166,7 @@ void LinkFileReceiver::begin(ConstBytes body) {
     begun_ = true;
     started_ = now_;
     size_ = load_le<std::uint64_t>(body.first<8>());
-    if (size_ > link_size_max) return fail("no file is as long as the sender says");
+    if (size_ > link_size_max) return fail("the sender gives an impossible length of the file");
     try {
         file_.reserve(size_);
     } catch (const Failure& failure) {
@@ -199,7 +200,7 @@ void LinkFileReceiver::compare(ConstBytes sha256) {
         }
     }
     send_on_link(node_, LinkWord::verdict, std::array{static_cast<std::byte>(whole ? 1 : 0)});
-    end_ = TransferEnd{whole, whole ? "" : "the SHA-256 of what arrived is another"};
+    end_ = TransferEnd{whole, whole ? "" : "the SHA-256 of the received file is wrong"};
 }
 
 void LinkFileReceiver::step(Instant now) {

@@ -99,7 +99,7 @@ void ReceivingProcess::collect() {
 std::string ReceivingProcess::failure() {
     if (report()) return report_->failure.data();
     if (pid_ > 0) return {};
-    if (!WIFSIGNALED(status_)) return "ended without a word";
+    if (!WIFSIGNALED(status_)) return "ended and gave no reason";
     return fmt::format("was ended by signal {} ({})", WTERMSIG(status_),
                        ::strsignal(WTERMSIG(status_)));
 }

@@ -67,9 +67,7 @@ std::string PeerLost::message() const {
         case Why::restarted: return node + " was restarted";
         case Why::gone: return node + " is gone";
         case Why::unanswered:
-            return node +
-                   (by_peer ? " says that a packet of its own, of "
-                            : " answers, but a packet of ") +
+            return node + (by_peer ? " says that its packet of " : " answers, but a packet of ") +
                    std::to_string(packet_bytes) + " bytes, sent again " +
                    std::to_string(packet_times) +
                    " times, never arrived: is Options::mtu longer than the path's?";

@@ -90,7 +90,7 @@ TEST(AmEndpointAddress, SaysWhyAnAddressCannotBeAPeers) {
     EXPECT_EQ(why(2, "127.0.0.1:7000"), "peer 127.0.0.1:7000: already the address of peer 1");
     EXPECT_EQ(why(0, "127.0.0.1:7001"), "no peer 0");
     EXPECT_EQ(why(3, "127.0.0.1:7001"), "no peer 3");
-    EXPECT_EQ(why(2, "127.0.0.1:0"), "127.0.0.1:0 has port 0, and a peer has another");
+    EXPECT_EQ(why(2, "127.0.0.1:0"), "127.0.0.1:0 has port 0, which no peer can have");
     EXPECT_EQ(why(2, "0.0.0.0:1"), "0.0.0.0:1 means every address of a host, and names no peer");
     EXPECT_EQ(why(2, "[::1]:7000"),
               "peer [::1]:7000: not of the same family as local " + a.local_address());
@@ -110,7 +110,7 @@ TEST(AmEndpointAddress, OnlyAPeersMayBeUnknown) {
     Options options = unknown(2, 0, "");
     EXPECT_EQ(why(options).rfind("peers[0]: ", 0), 0U) << why(options);
     options.peers = {"127.0.0.1:0", "127.0.0.1:0"};
-    EXPECT_EQ(why(options), "peers[1]: 127.0.0.1:0 has port 0, and a peer has another");
+    EXPECT_EQ(why(options), "peers[1]: 127.0.0.1:0 has port 0, which no peer can have");
     options.peers = {"", "127.0.0.1:7000", "[::1]:7000"};
     options.self = 1;
     EXPECT_EQ(why(options),

@@ -111,7 +111,7 @@ constexpr std::string_view joined_text = "joined";
 
 Expected<std::string> read_end(const std::string& text) {
     if (text == joined_text) return text;
-    return unexpected("\"" + text.substr(0, 80) + "\" is no end of a rank");
+    return unexpected("\"" + text.substr(0, 80) + "\" is not what a rank sends when it has joined");
 }
 
 constexpr std::size_t nodes_max = std::size_t{1} << 16;
@@ -135,7 +135,7 @@ public:
         if (!options_.peers.empty() || options_.self != 0 || options_.job != 0) {
             return Joined::failure("join() itself finds peers, self and job: set none of them");
         }
-        if (threads_ == 0) return Joined::failure("0 threads have no Endpoint");
+        if (threads_ == 0) return Joined::failure("join_threads() needs at least 1 thread");
         Options alone = options_;
         alone.peers = {"127.0.0.1:0"};
         if (const auto read = read_options(alone); !read) {

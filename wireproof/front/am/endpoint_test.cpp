@@ -319,7 +319,7 @@ TEST(AmEndpointOptions, OfAddressesAreRefusedWhereNoPeerCanHaveThem) {
     EXPECT_EQ(refused("0.0.0.0:7000"), "means every address of a host, and names no peer");
     EXPECT_EQ(refused("255.255.255.255:7000"), "is a broadcast address, and no peer's");
     EXPECT_EQ(refused("224.0.0.1:7000"), "is a multicast address, and no peer's");
-    EXPECT_EQ(refused("127.0.0.1:0"), "has port 0, and a peer has another");
+    EXPECT_EQ(refused("127.0.0.1:0"), "has port 0, which no peer can have");
     EXPECT_EQ(why_not(good, good.peers[0]), "peers[0] and peers[1] are both " + good.peers[0]);
     EXPECT_EQ(why_not(good, "[::1]:7000"), "peers[1] is [::1]:7000 and peers[0] is " +
                                                good.peers[0] + ": all are IPv4, or all are IPv6");
@@ -399,9 +399,9 @@ TEST(AmEndpointOptions, OfFiguresAreNamedWithTheirBounds) {
         EXPECT_EQ(with([&](Options& o) { o.faults.*fault = 1; }), "it opens");
     }
     EXPECT_EQ(with([](Options& o) { o.congestion_control = CongestionControl{3}; }),
-              "congestion_control is none of its names");
+              "congestion_control has no valid value");
     EXPECT_EQ(with([](Options& o) { o.congestion_algorithm = CongestionAlgorithm{2}; }),
-              "congestion_algorithm is none of its names");
+              "congestion_algorithm has no valid value");
 }
 
 TEST(AmEndpoint, HasNoHandlerZero) {

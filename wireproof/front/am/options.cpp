@@ -64,10 +64,10 @@ Expected<void> check_figures(const Options& options) {
                           std::to_string(timeout_max.count()));
     }
     if (options.congestion_control > CongestionControl::never) {
-        return unexpected("congestion_control is none of its names");
+        return unexpected("congestion_control has no valid value");
     }
     if (options.congestion_algorithm > CongestionAlgorithm::by_path) {
-        return unexpected("congestion_algorithm is none of its names");
+        return unexpected("congestion_algorithm has no valid value");
     }
     if (options.active_peers < 1 || options.active_peers > active_max) {
         return unexpected("active_peers is " + std::to_string(options.active_peers) +

@@ -49,7 +49,9 @@ const char* senseless(const wireproof_options& options) {
 wireproof_status read_options(const wireproof_options* options, am::Options& into, const Why& why) {
     wireproof_options read = defaults();
     if (!read_sized(options, read)) {
-        return why.bad("the options are NULL, have a wrong size, or set what this version lacks");
+        return why.bad(
+            "the options are NULL, have a wrong size, or set a member that this version does not "
+            "have");
     }
     if (const char* const member = senseless(read); member != nullptr) {
         return why.bad("the value of " + std::string(member) + " in the options has no meaning");

@@ -69,7 +69,8 @@ Result<ResolvedService> AddressHandle::resolve(const Device& device, std::string
     if (proto::ib::is_ip_service(service)) {
         put_addresses(inside->wire.local_address(), *address, service, request.private_bytes);
     }
-    if (!put(tell, told_at(service), request.private_bytes)) return failed("too much to tell");
+    if (!put(tell, told_at(service), request.private_bytes))
+        return failed("there are too many private bytes");
     const auto id = inside->cm.resolve(inside->clock.now(), *peer, request);
     if (!id) return failed("too many questions");
     inside->wait([&] { return inside->cm.has_answer(*id); }, limit);
@@ -123,9 +124,9 @@ Result<void> DatagramQuery::answer(const QueuePair& pair, std::span<const std::b
     const QueuePair::Inside& named = *pair.inside_;
     if (inside_->answered) return failed("answered before");
     if (&named.device() != &device) return failed("the queue pair is of another device");
-    if (!named.is_datagram()) return failed("the queue pair is none for datagrams");
+    if (!named.is_datagram()) return failed("the queue pair is not one for datagrams");
     proto::ib::CmServiceReply reply{.queue_pair = named.number, .qkey = named.options.qkey};
-    if (!put(tell, 0, reply.private_bytes)) return failed("too much to tell");
+    if (!put(tell, 0, reply.private_bytes)) return failed("there are too many private bytes");
     inside_->answered = true;
     if (device.cm.management().answer(device.clock.now(), inside_->event.id, reply)) return {};
     return failed("the host no longer waits");

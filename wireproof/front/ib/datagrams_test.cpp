@@ -138,7 +138,7 @@ TEST_F(Datagrams, AndConnectionsDoNotMix) {
     const auto pair = QueuePair::create(a->domain, a->completions, a->completions, *shared,
                                         {.transport = Transport::datagram});
     ASSERT_FALSE(pair);
-    EXPECT_EQ(pair.error(), "datagrams are received by no shared receives");
+    EXPECT_EQ(pair.error(), "a queue pair for datagrams cannot use shared receives");
 }
 
 TEST_F(Datagrams, GoToAddressesThatAHostCanHave) {
@@ -224,8 +224,9 @@ TEST(DatagramServices, NameAQueuePairAndItsKey) {
     };
     const std::string from = "question from " + host(52) + ": ";
     EXPECT_EQ(why(reliable.pair, {}), from + "the queue pair is of another device");
-    EXPECT_EQ(why(*own, {}), from + "the queue pair is none for datagrams");
-    EXPECT_EQ(why(passive.pair, std::vector<std::byte>(137)), from + "too much to tell");
+    EXPECT_EQ(why(*own, {}), from + "the queue pair is not one for datagrams");
+    EXPECT_EQ(why(passive.pair, std::vector<std::byte>(137)),
+              from + "there are too many private bytes");
     EXPECT_EQ(why(passive.pair, span_of("this one")), "");
     EXPECT_EQ(why(passive.pair, {}), from + "answered before");
     const auto came = passive.completions.wait(patience);
@@ -272,7 +273,7 @@ TEST(DatagramServices, AreRefusedInOneLine) {
                               "refused: nobody listens there");
     EXPECT_EQ(reasons[1], here + "refused by its user");
     EXPECT_EQ(reasons[2], reasons[1]) << "a question that goes unanswered";
-    EXPECT_EQ(reasons[3], here + "too much to tell");
+    EXPECT_EQ(reasons[3], here + "there are too many private bytes");
     EXPECT_NE(reasons[4].find("no answer"), std::string::npos) << reasons[4];
 }
 

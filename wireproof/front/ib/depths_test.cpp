@@ -106,7 +106,7 @@ TEST(QueuePairOptions, AreRefusedByNameWhereNoQueuePairCanHaveThem) {
     EXPECT_EQ(error({.initiator_depth = 17}), "initiator_depth is 17, not 1 to 16");
     EXPECT_EQ(error({.responder_resources = 0}), "responder_resources is 0, not 1 to 16");
     EXPECT_EQ(error({.responder_resources = 17}), "responder_resources is 17, not 1 to 16");
-    EXPECT_EQ(error({.transport = static_cast<Transport>(3)}), "transport is none of its names");
+    EXPECT_EQ(error({.transport = static_cast<Transport>(3)}), "transport has no valid value");
     EXPECT_EQ(error({.pieces = 32, .inlined = 0, .initiator_depth = 16}), "none");
 }
 

@@ -104,7 +104,7 @@ Result<Contact> exchange_over(const Handle& connection, const Contact& ours,
                               const Patience& patience) {
     const std::string mine = line_of(ours);
     for (std::size_t sent = 0; sent < mine.size();) {
-        if (!patience.until(*connection, POLLOUT)) return failed("the other side takes nothing");
+        if (!patience.until(*connection, POLLOUT)) return failed("the other side accepts no data");
         const ssize_t now =
             ::send(*connection, mine.data() + sent, mine.size() - sent, MSG_NOSIGNAL);
         if (now < 0 && errno != EAGAIN && errno != EINTR) return failed_call("send");
@@ -112,8 +112,8 @@ Result<Contact> exchange_over(const Handle& connection, const Contact& ours,
     }
     std::string theirs;
     while (theirs.find('\n') == std::string::npos) {
-        if (theirs.size() >= line_max) return failed("the other side sends no contact");
-        if (!patience.until(*connection, POLLIN)) return failed("the other side says nothing");
+        if (theirs.size() >= line_max) return failed("the other side did not send its contact");
+        if (!patience.until(*connection, POLLIN)) return failed("the other side is silent");
         std::array<char, line_max> part;
         const ssize_t now = ::recv(*connection, part.data(), part.size(), 0);
         if (now < 0 && errno != EAGAIN && errno != EINTR) return failed_call("receive");
@@ -121,7 +121,7 @@ Result<Contact> exchange_over(const Handle& connection, const Contact& ours,
         if (now > 0) theirs.append(part.data(), static_cast<std::size_t>(now));
     }
     const auto contact = contact_of(theirs);
-    if (!contact) return failed("the other side sends no contact");
+    if (!contact) return failed("the other side did not send its contact");
     return *contact;
 }
 

@@ -93,10 +93,11 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
     if (!room) return failed(room.error().message);
     const std::size_t path_mtu =
         std::min(device.options.path_mtu, proto::ib::path_mtu_within(*room));
-    if (path_mtu == 0) return failed("the way carries no path MTU, not even 256");
+    if (path_mtu == 0) return failed("the path carries no path MTU, not even 256");
     proto::ib::CmRequest request =
         request_of(device.wire.local_address(), *address, service, inside_->retries());
-    if (!put(told, told_at(service), request.private_bytes)) return failed("too much to tell");
+    if (!put(told, told_at(service), request.private_bytes))
+        return failed("there are too many private bytes");
     const bool reliable = inside_->options.transport == Transport::reliable;
     request.queue_pair = inside_->number;
     request.starting_psn = proto::ib::Psn(inside_->psn);
@@ -130,7 +131,7 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
     if (connected != proto::ib::ModifyStatus::done ||
         !cm.management().confirm(device.clock.now(), *id)) {
         disconnect();
-        return failed("the answer makes no sense");
+        return failed("the answer is not valid");
     }
     device.poll(device.clock.now());
     return std::vector<std::byte>(reply.private_bytes.begin(), reply.private_bytes.end());
@@ -178,7 +179,8 @@ Result<void> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
     const host::OneUser::Call call(device.user);
     if (inside_->answered) return failed("answered before");
     if (&inside.device() != &device) return failed("the queue pair is of another device");
-    if (inside.options.transport != transport()) return failed("asks for the other transport");
+    if (inside.options.transport != transport())
+        return failed("the other side asks for another transport");
     if (port.queue_pair(inside.number)->state() != proto::ib::QueuePairState::init) {
         return failed("the queue pair has been connected before");
     }
@@ -198,7 +200,7 @@ Result<void> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
                              .initiator_depth = connection.max_rd_atomic,
                              .target_ack_delay = target_ack_delay,
                              .rnr_retry = connection.rnr_retry};
-    if (!put(tell, 0, reply.private_bytes)) return failed("too much to tell");
+    if (!put(tell, 0, reply.private_bytes)) return failed("there are too many private bytes");
     inside_->answered = true;
     // The queue pair must be ready before the first packet can arrive.
     const proto::ib::Transport kind = port.queue_pair(inside.number)->config().transport;
@@ -215,7 +217,7 @@ Result<void> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
     const bool gone = !ready || !device.cm.is_joined(id);
     pair.disconnect();
     return failed(event  ? why(device, *event)
-                  : gone ? "the asker has gone"
+                  : gone ? "the other side has gone"
                          : device.no_answer_of(connection.peer));
 }
 

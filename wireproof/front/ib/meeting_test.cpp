@@ -111,7 +111,7 @@ TEST(Meeting, WhatIsRefusedIsRefusedInOneLine) {
         } else {
             const auto accepted = asked->accept(passive.pair);
             EXPECT_FALSE(accepted);
-            EXPECT_NE(accepted.error().find("the other transport"), std::string::npos);
+            EXPECT_NE(accepted.error().find("another transport"), std::string::npos);
             // The program destroys the request without an answer, and so rejects it.
         }
         passive.device.poll();
@@ -123,7 +123,7 @@ TEST(Meeting, WhatIsRefusedIsRefusedInOneLine) {
               (std::vector<std::string>{
                   begin + "refused: nobody listens there", begin + "refused: invalid path MTU",
                   begin + "refused: refused by its user", begin + "refused: refused by its user",
-                  begin + "too much to tell"}));
+                  begin + "there are too many private bytes"}));
 }
 
 TEST(Meeting, NobodyAtAllIsNoAnswer) {

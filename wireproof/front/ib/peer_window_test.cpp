@@ -136,7 +136,7 @@ TEST(PeerWindow, ManyWritesFitAStockReceiveBuffer) {
     }
 }
 
-TEST(PeerWindow, ManyReadsFitAStockReceiveBuffer) {
+TEST(PeerWindow, ManyReadsFitADefaultReceiveBuffer) {
     for (const std::size_t path_mtu : {std::size_t{1024}, std::size_t{4096}}) {
         for (const unsigned queue_pairs : {1U, 4U}) {
             const Traffic traffic = move_all(proto::ib::Request::read, path_mtu, queue_pairs);

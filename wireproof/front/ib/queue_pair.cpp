@@ -41,7 +41,7 @@ Expected<void> check_retries(const QueuePairOptions& options) {
 
 Expected<void> check(const QueuePairOptions& options) {
     const auto transport = transport_of(options.transport);
-    if (!transport) return unexpected("transport is none of its names");
+    if (!transport) return unexpected("transport has no valid value");
     // A receive for a datagram needs one more piece in front.
     const std::size_t pieces_max =
         proto::ib::SendEntry::pieces_max - (transport == proto::ib::Transport::ud ? 1 : 0);
@@ -106,7 +106,7 @@ Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const Comple
     proto::ib::QueuePairConfig config;
     const bool datagram = options.transport == Transport::datagram;
     if (datagram && shared != nullptr) {
-        return Result<QueuePair>::failure("datagrams are received by no shared receives");
+        return Result<QueuePair>::failure("a queue pair for datagrams cannot use shared receives");
     }
     config.transport = *transport_of(options.transport);
     config.message_hold = proto::ib::usual_message_hold;

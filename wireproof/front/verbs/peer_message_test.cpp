@@ -33,7 +33,7 @@ TEST(PeerMessage, IsReadAsItWasWritten) {
     EXPECT_EQ(read->address.port, rocev2_port);
 }
 
-TEST(PeerMessage, OfAnotherLengthIsNone) {
+TEST(PeerMessage, OfAnotherLengthIsRefused) {
     const Bytes48 bytes = encoded();
     std::vector<std::byte> longer(bytes.begin(), bytes.end());
     longer.emplace_back();
@@ -42,7 +42,7 @@ TEST(PeerMessage, OfAnotherLengthIsNone) {
     EXPECT_FALSE(PeerMessage::decode({}));
 }
 
-TEST(PeerMessage, OfAnotherVersionIsNone) {
+TEST(PeerMessage, OfAnotherVersionIsRefused) {
     for (std::size_t at = 0; at < 8; ++at) {
         Bytes48 bytes = encoded();
         bytes[at] ^= std::byte{1};
@@ -50,7 +50,7 @@ TEST(PeerMessage, OfAnotherVersionIsNone) {
     }
 }
 
-TEST(PeerMessage, OfNoKindOrFamilyIsNone) {
+TEST(PeerMessage, OfAnUnknownKindOrFamilyIsRefused) {
     for (const auto& [at, least, most] : {std::array{8, 1, 4}, std::array{24, 1, 2}}) {
         const auto place = static_cast<std::size_t>(at);
         for (int value = 0; value <= 255; ++value) {
@@ -66,7 +66,7 @@ TEST(PeerMessage, OfNoKindOrFamilyIsNone) {
     }
 }
 
-TEST(PeerMessage, OfAnAddressThatIsNoPeersIsNone) {
+TEST(PeerMessage, OfAnAddressThatNoPeerCanHaveIsRefused) {
     for (const std::uint8_t first : std::array<std::uint8_t, 5>{0, 224, 239, 240, 255}) {
         Bytes48 bytes = encoded();
         bytes[32] = std::byte{first};

@@ -44,7 +44,7 @@ TEST_F(PollHabits, AProgramIsBelievedToPollAgain) {
     EXPECT_TRUE(habit_.comes_back());
 }
 
-TEST_F(PollHabits, OneForWhichTheKeeperHadToReceiveIsNot) {
+TEST_F(PollHabits, AThreadForWhichTheKeeperHadToReceiveHasNoHabit) {
     leave_it_to_the_keeper();
     EXPECT_FALSE(habit_.comes_back());
 }

@@ -81,7 +81,7 @@ Expected<void> read_congestion(Settings& into, std::string_view text) {
     } else if (text == "on" || text == "path") {
         into.congestion = {With::all, Congestion::by_path};
     } else {
-        return unexpected(in_quotes(text) + " is none of auto, on, off, loss, path");
+        return unexpected(in_quotes(text) + " is not one of auto, on, off, loss, path");
     }
     return {};
 }

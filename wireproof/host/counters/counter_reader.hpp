@@ -51,7 +51,7 @@ struct PublishedProcess {
     Access access = Access::granted;
     std::string program;  // the name that ps shows; any bytes
     std::vector<PublishedSection> sections;
-    std::uint64_t unpublished = 0;  // Endpoints and devices that found no room
+    std::uint64_t unpublished = 0;  // Endpoints and devices for which there was no room
     /// One for each file or section that was skipped: "descriptor 5: not a file of counters".
     std::vector<std::string> skipped;
 };

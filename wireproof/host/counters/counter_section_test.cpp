@@ -218,7 +218,7 @@ TEST(CounterSection, AChildOfAChildHasItsOwn) {
               42);
 }
 
-TEST(CounterSection, WithoutDescriptorsThereIsNone) {
+TEST(CounterSection, IsMissingIfThereIsNoDescriptor) {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
     const rlimit none{3, before.rlim_max};

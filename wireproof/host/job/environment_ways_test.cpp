@@ -239,7 +239,7 @@ TEST_F(FindJob, AScheduledTaskSaysWhatIsWrong) {
     set("SLURM_PROCID", "2");
     EXPECT_EQ(last_error(), way + "SLURM_PROCID is no number from 0 to 1");
     set("SLURM_PROCID", "0");
-    EXPECT_EQ(last_error(), way + "rendezvous of rank 0: not all ranks came to " +
+    EXPECT_EQ(last_error(), way + "rendezvous of rank 0: not all ranks arrived at " +
                                 std::string(std::getenv("WIREPROOF_RENDEZVOUS")));
     set("WIREPROOF_TOKEN", "two words");
     EXPECT_EQ(last_error(), way + "WIREPROOF_TOKEN is no word of 1 to 128 characters");
@@ -328,7 +328,7 @@ TEST_F(RankZeroServes, AllExchangeSeveralTimesInAnyOrderOfStart) {
 }
 
 TEST_F(RankZeroServes, PatienceEndsForAll) {
-    const std::string late = "not all ranks came";
+    const std::string late = "not all ranks arrived";
     RendezvousBoard first = board(0, 3);
     Expected<std::vector<std::string>> all = unexpected("not asked");
     std::thread zero([&] { all = first.exchange("a", patience); });
@@ -351,7 +351,7 @@ TEST_F(RankZeroServes, PatienceEndsForAll) {
 
     all = first.exchange("nobody comes", milliseconds(300));
     ASSERT_FALSE(all);
-    EXPECT_EQ(all.error().message, "rendezvous of rank 0: " + late + " to " + address_);
+    EXPECT_EQ(all.error().message, "rendezvous of rank 0: " + late + " at " + address_);
     // Nobody serves now.
     const auto alone = board(1, 3).exchange("b", milliseconds(100));
     ASSERT_FALSE(alone);

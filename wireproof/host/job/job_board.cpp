@@ -31,7 +31,7 @@ Expected<void> JobBoard::agree_on_job(std::chrono::milliseconds patience) {
     const auto entries = exchange(job_text(random_job_number()), patience);
     if (!entries) return tl::unexpected(entries.error());
     const auto job = parse_job(entries->front());
-    if (!job) return unexpected("rank 0 has put no number of the job");
+    if (!job) return unexpected("rank 0 has not sent the number of the job");
     place_.job = *job;
     return {};
 }

@@ -132,7 +132,7 @@ private:
     }
     Expected<void> fence(const Deadline& deadline) override {
         const auto met = pmi_.ask("barrier_in", "barrier_out", deadline);
-        if (!met && deadline.past()) return unexpected("not all ranks came");
+        if (!met && deadline.past()) return unexpected("not all ranks arrived");
         return met.map([](const std::string&) {});
     }
     Expected<std::string> get(const std::string& key, const Deadline& deadline) override {
@@ -151,7 +151,7 @@ Expected<WayResult> join_pmi1(Pmi1 pmi, JobPlace place, const Deadline& deadline
     if (!most) return tl::unexpected(most.error());
     const auto length = number_of(value_of(*most, "vallen_max"), 1'000'000'000);
     if (!length || *length <= pmi_part_max) {
-        return unexpected("get_maxes: the launcher carries no value of " +
+        return unexpected("get_maxes: the launcher cannot carry a value of " +
                           std::to_string(pmi_part_max) + " characters");
     }
     const auto name = pmi.ask("get_my_kvsname", "my_kvsname", deadline);

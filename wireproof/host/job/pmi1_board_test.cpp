@@ -164,7 +164,7 @@ TEST_F(Pmi1Job, ARefusalIsSaidInOneLine) {
     };
     const std::vector<std::string> errors = {
         "init: the launcher answers \"cmd=response_to_init rc=-1\"",
-        "get_maxes: the launcher carries no value of 1000 characters",
+        "get_maxes: the launcher cannot carry a value of 1000 characters",
         "get_my_kvsname: the launcher answers \"cmd=nonsense\"",
         "put: the launcher answers \"cmd=put_result rc=1 msg=no_room\"",
         "barrier_in: the launcher answers \"\"",

@@ -89,7 +89,7 @@ private:
     Expected<void> fence(const Deadline& deadline) override {
         const ReceiveLimit limit(socket_, deadline);
         const int code = pmi2_.fence();
-        if (code != done && deadline.past()) return unexpected("not all ranks came");
+        if (code != done && deadline.past()) return unexpected("not all ranks arrived");
         if (code != done) return failed("PMI2_KVS_Fence", code);
         return {};
     }

@@ -170,7 +170,7 @@ public:
         const pmix_status_t begun = begin(operation, [&](void* token) {
             return pmix_.fence(&operation->process, 1, &option, 1, on_fence, token);
         });
-        return ended("PMIx_Fence", "not all ranks came", *operation, begun, deadline);
+        return ended("PMIx_Fence", "not all ranks arrived", *operation, begun, deadline);
     }
 
     /// The value of a rank: one of the two of Operation.

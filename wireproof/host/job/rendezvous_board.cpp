@@ -50,7 +50,7 @@ Expected<std::vector<std::string>> RendezvousBoard::serve(std::string_view entry
         server_->turn(clock_.now());
     }
     const auto answer = server_->own_answer();
-    if (answer == nullptr) return failed("not all ranks came to " + at_.service);
+    if (answer == nullptr) return failed("not all ranks arrived at " + at_.service);
     auto entries = parse_answer(*answer, at_.size);
     if (!entries) return failed(entries.error().message);
     if (!*entries) return failed("the answer is not complete");

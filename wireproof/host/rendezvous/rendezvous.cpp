@@ -94,7 +94,7 @@ Expected<std::vector<std::string>> Rendezvous::exchange(std::string_view entry,
         auto entries = parse_answer(answer, place_.size);
         if (!entries) return failed(place_, entries.error().message);
         if (*entries) return std::move(**entries);
-        if (!wait_for(*socket_, POLLIN, deadline)) return failed(place_, "not all ranks came");
+        if (!wait_for(*socket_, POLLIN, deadline)) return failed(place_, "not all ranks arrived");
         std::array<char, 65'536> part;
         const ssize_t now = ::recv(*socket_, part.data(), part.size(), 0);
         if (now > 0) answer.append(part.data(), static_cast<std::size_t>(now));

@@ -151,7 +151,7 @@ TEST(Rendezvous, ARankGivesUpInTimeAndMayTryAgain) {
     const Service service(2);
     const auto late = rendezvous(service.place(0), "x", std::chrono::milliseconds(50));
     ASSERT_FALSE(late);
-    EXPECT_NE(late.error().message.find("not all ranks came"), std::string::npos);
+    EXPECT_NE(late.error().message.find("not all ranks arrived"), std::string::npos);
     Expected<std::vector<std::string>> again;
     std::thread rank([&] { again = rendezvous(service.place(0), "y", patience); });
     EXPECT_EQ(rendezvous(service.place(1), "z", patience).value()[0], "y");

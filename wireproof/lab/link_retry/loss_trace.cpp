@@ -68,9 +68,10 @@ Expected<LossTrace> LossTrace::read(std::string_view text, std::string_view file
         const auto frames = count.text.empty() ? 1 : count_of(count.text);
         if (!frames) return wrong(count.column, "a count is 1 to 1000000000000000 frames");
         const Word rest = line.next();
-        if (!rest.text.empty()) return wrong(rest.column, "there is nothing behind the count");
+        if (!rest.text.empty()) return wrong(rest.column, "nothing may follow the count");
         if (trace.runs_.empty() || trace.runs_.back().bad != bad) {
-            if (trace.runs_.size() == runs_max) return wrong(1, "ten million changes are the most");
+            if (trace.runs_.size() == runs_max)
+                return wrong(1, "a trace has at most ten million changes");
             trace.runs_.push_back({0, bad});
         }
         trace.runs_.back().frames += *frames;

@@ -46,7 +46,7 @@ TEST(LossTrace, WhatIsWrongHasItsPlace) {
           Row{"ok 2\n  bad 0\n", "t:2:7: a count is"}, Row{"ok 1e3\n", "t:1:4: a count is"},
           Row{"ok -1\n", "t:1:4: a count is"},
           Row{"ok 99999999999999999999\n", "t:1:4: a count is"},
-          Row{"ok 1 bad 2\n", "t:1:6: there is nothing"},
+          Row{"ok 1 bad 2\n", "t:1:6: nothing may follow"},
           Row{"ok 1000000000000000\nok\n", "t:2:1: there are more"},
           Row{"ok 1000000000000000\nbad\n", "t:2:1: there are more"},
           Row{"bad 7\n", "t:1:1: no frame"}, Row{"", "t:1:1: no frame"}}) {

@@ -61,7 +61,7 @@ TEST(FittedCrossover, TheStandardErrorIsThatOfTheZero) {
     EXPECT_NEAR(zero.standard_error / std::sqrt(squares), 1, 0.02);
 }
 
-TEST(FittedCrossover, CurvesThatDoNotMeetThereHaveNone) {
+TEST(FittedCrossover, DoesNotExistIfTheCurvesDoNotMeetThere) {
     const auto curves = paper::corrected_curves();
     const double b = crossover(curves[0], curves[1]).value();
     EXPECT_FALSE(fitted_crossover(exactly(curves, 2 * b)));

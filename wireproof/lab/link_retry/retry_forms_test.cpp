@@ -29,7 +29,7 @@ TEST(RetryPaper, RecomputesEachFigureOfTheTable) {
 }
 
 // ETR-2
-TEST(RetryPaper, TheLiteralSumsAreEqualWhereTheRootIsAndNotWhereThePaperRoundedIt) {
+TEST(RetryPaper, TheLiteralSumsAreEqualAtTheRootAndNotAtTheRoundedRootOfThePaper) {
     const double equal = paper::equal_message_error();
     EXPECT_NEAR(equal, 0.37808, 5e-6);
     EXPECT_NEAR(paper::message_bit_error(equal), 1.4494e-5, 5e-10);

@@ -167,7 +167,7 @@ TEST(RetryLadder, EndsAfterAReadableNumberOfFrames) {
     EXPECT_EQ(ladder.end, LadderEnd::frame_limit);
 }
 
-TEST(RetryLadder, WithoutAFailureThereIsNone) {
+TEST(RetryLadder, DoesNotExistWithoutAFailure) {
     EXPECT_EQ(complaint({.protocol = RetryProtocol::ideal, .bit_error = 1e-6}),
               "ideal is a model and has no frames to draw");
     EXPECT_EQ(complaint({.protocol = RetryProtocol::go_back_n, .bit_error = 1e-6}),

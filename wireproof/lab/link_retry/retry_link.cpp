@@ -177,11 +177,11 @@ Expected<void> check_packets(const RetrySettings& s, const RetryLink& link) {
             }
             break;
         case RetryProtocol::uc:
-            if (s.ack_every > 0) return has_none("acks: ack_every is of protocols that resend");
+            if (s.ack_every > 0) return has_none("acks: only protocols that resend have ack_every");
             if (s.buffer > 0) return has_none("buffer: it resends nothing");
             if (s.timer > 0) return has_none("timer: it resends nothing");
-            if (s.notice_loss > 0) return has_none("notices that could be lost");
-            if (s.loaded_back) return has_none("way back to be loaded");
+            if (s.notice_loss > 0) return has_none("notices that can be lost");
+            if (s.loaded_back) return has_none("traffic in the other direction");
             break;
         default: return {};
     }
@@ -200,8 +200,8 @@ Expected<void> check_protocol(const RetrySettings& s, const RetryLink& link) {
     if (const auto good = check_packets(s, link); !good) return good;
     if (s.renak_on_bad_head) return unexpected("renak_on_bad_head works only with pcie");
     if (s.protocol == RetryProtocol::ideal || s.protocol == RetryProtocol::go_back_n) {
-        if (s.loaded_back) return unexpected("the models have no way back to be loaded");
-        if (s.notice_loss > 0) return unexpected("the models have no notices that could be lost");
+        if (s.loaded_back) return unexpected("the models have no traffic in the other direction");
+        if (s.notice_loss > 0) return unexpected("the models have no notices that can be lost");
         if (s.timer > 0) return unexpected("the models have no timer");
     }
     return {};
@@ -280,7 +280,7 @@ Expected<RetryLink> resolve(const RetrySettings& s) {
     if (const auto good = check_protocol(s, link); !good) return tl::unexpected(good.error());
     if (link.ack_every > link.buffer) {
         return unexpected("acks for " + std::to_string(link.ack_every) +
-                          " units never come with a replay buffer of " +
+                          " units never leave with a replay buffer of " +
                           std::to_string(link.buffer));
     }
     FailureCosts::Line line{.unit = link.unit.bytes(),

@@ -291,7 +291,7 @@ const char* AmEnd::contradiction(const AmEnd& a, const AmEnd& b) {
         return "a store ended before its handler ran";
     }
     if ((a.done() && !b.all_heard(a)) || (b.done() && !a.all_heard(b))) {
-        return "all was acknowledged, and not all was delivered";
+        return "everything was acknowledged, but not everything was delivered";
     }
     return nullptr;
 }

@@ -349,7 +349,7 @@ void IbEnd::check_result(std::size_t call) {
     const IbCall& done = task().calls[call];
     if (done.request == Request::read &&
         !holds(landing_at + call * place_size, pattern(done.length, source_seed))) {
-        fail("a Read brought other bytes");
+        fail("a Read returned wrong bytes");
     }
     if (done.request != Request::fetch_add) return;
     std::uint64_t before = 0;

@@ -49,7 +49,7 @@ public:
         }
         const auto& worth = ends_->setting().replays_per_fault;
         if (worth && a.replays() + b.replays() > std::uint64_t{*worth} * faults_) {
-            return "more was sent again than the faults are reason for";
+            return "more was sent again than the faults explain";
         }
         return {};
     }

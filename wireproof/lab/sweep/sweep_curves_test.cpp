@@ -171,7 +171,7 @@ TEST(SweepCurves, APointWithoutTheQuantityLeavesTheAxisToTheOthers) {
 }
 
 // Each point has its own loop, so a curve over loops would have only one point.
-TEST(SweepCurves, LinesWithNamesAreCurvesOverRatesByTheirNames) {
+TEST(SweepCurves, EachNamedLineIsACurveOverTheErrorRate) {
     std::vector<SweepFigures> points;
     for (const std::uint64_t loop : {500U, 1000U, 2000U, 4000U}) {
         for (const double ber : {1e-9, 1e-8}) {

@@ -145,8 +145,8 @@ std::string broken_bound(const am::Config& config, const AmStandstill& standstil
     if (config.resend_limit == 0) return {};
     const std::uint64_t allowed = resends_allowed(config, standstill.lasted);
     if (standstill.first_missing > allowed) {
-        return exceeds("the same packet left again", standstill.first_missing,
-                       "by now it may have as often as", static_cast<double>(allowed));
+        return exceeds("the same packet left again", standstill.first_missing, "allowed by now",
+                       static_cast<double>(allowed));
     }
     const std::uint64_t window = std::max(config.window[0], config.window[1]);
     const bool goes_back = config.recovery == am::Recovery::go_back_n;
@@ -178,7 +178,7 @@ std::string broken_bound(const AmWorldPlan& plan, const am::Stats& totals) {
 std::string broken_bound(const AmWorldPlan& plan, std::size_t pair, const AmSpending& spent) {
     const std::uint64_t window = std::max(plan.am.window[0], plan.am.window[1]);
     if (spent.own.resent > spent.own.nacks_acted_on * window) {
-        return exceeds("packets resent", spent.own.resent, "asked for were at most",
+        return exceeds("packets resent", spent.own.resent, "NACKs asked for at most",
                        static_cast<double>(spent.own.nacks_acted_on * window));
     }
     std::string broken = check_verdicts(plan, spent);

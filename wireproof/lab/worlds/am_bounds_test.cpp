@@ -57,7 +57,7 @@ TEST_F(AmBounds, AResendIsAWindowAtMost) {
     spent.own.resent = 8;
     EXPECT_EQ(broken(), "");
     spent.own.resent = 9;
-    EXPECT_TRUE(breaks("packets resent 9, and asked for were at most 8"));
+    EXPECT_TRUE(breaks("packets resent 9, and NACKs asked for at most 8"));
 }
 
 TEST_F(AmBounds, NoPeerReceivesMarksThatItCannotPlace) {

@@ -166,13 +166,13 @@ public:
         // requester ignores their responses, and misses each one after the ones before it have
         // arrived again.
         if (result.violation.empty() && result.recoveries > rd_atomic_max * result.faults) {
-            result.violation = "more recoveries than the faults are reason for";
+            result.violation = "more recoveries than the faults explain";
         }
         // A requester asks again after 1, 2, 4 and 8 ms. Then its answer timeout comes.
         constexpr std::uint64_t silences_max = 4;
         if (result.violation.empty() &&
             result.silences > silences_max * (result.faults + result.recoveries)) {
-            result.violation = "more silences than the faults are reason for";
+            result.violation = "more silences than the faults explain";
         }
         return result;
     }

@@ -186,7 +186,7 @@ void IbUser::check_well(std::size_t n) {
     const IbAsk& ask = asks()[n];
     if (ask.request == Request::read &&
         !holds(landing_at + n * place_size, pattern(ask.length, source_seed))) {
-        fail("a Read brought other bytes");
+        fail("a Read returned wrong bytes");
     }
     if (ask.request != Request::fetch_add) return;
     std::uint64_t before = 0;
@@ -283,7 +283,7 @@ void IbUser::check_end(const IbUser& other, const proto::ib::Port& port) {
     }
     if (line_->transport == proto::ib::Transport::rc ? other.delivered_ < messages
                                                      : other.delivered_ > messages) {
-        fail("as many messages were not delivered as said");
+        fail("the number of delivered messages does not fit the completions");
     }
     if (!holds(source_at, pattern(place_size, source_seed))) fail("memory changed unasked");
     for (std::size_t i = 0; i < asks().size(); ++i) {

@@ -11,14 +11,14 @@ std::string broken_bound(const LinkWorldResult& world, const LinkCostTerms& term
         if (world.resets > 0) return "the link began again, although nothing was lost";
     }
     constexpr std::uint64_t few = 4;
-    if (world.naks > 3 * trouble + few) return "more notices of damage than faults are reason for";
+    if (world.naks > 3 * trouble + few) return "more notices of damage than the faults explain";
     // While a link begins again, it answers nothing.
     if (!terms.echoes && world.timeouts > trouble + trouble / 4 + world.resets + few) {
-        return "more timers expired than faults are reason for";
+        return "more timers expired than the faults explain";
     }
     // A notice that is repeated may begin a replay again, because its head may be lost, too.
     if (world.replays > 2 * (world.naks + world.timeouts)) {
-        return "more replays than notices and timers are reason for";
+        return "more replays than the notices and timers explain";
     }
     // CXL-5: one entry more is for acknowledgements.
     if (world.resent > (terms.window + 1) * world.replays)
@@ -29,7 +29,7 @@ std::string broken_bound(const LinkWorldResult& world, const LinkCostTerms& term
     const std::uint64_t drawn =
         3 * world.numbered + 10 * trouble + 20 * world.naks + 20 * (1 + world.downs);
     if (terms.rests && world.acks > drawn) {
-        return "more acknowledgements than there was to acknowledge";
+        return "more acknowledgements than there were messages to acknowledge";
     }
     return {};
 }

@@ -94,7 +94,7 @@ TEST(AmFiller, ShortTransfersAndLanesThatDoNotCareAreNotFilled) {
     EXPECT_TRUE(same(paper.b.memory().first(source.size()), source));
 }
 
-TEST(AmFiller, AGetIsFilledAsAStoreIs) {
+TEST(AmFiller, AGetIsFilledLikeAStore) {
     Pair pair(narrow());
     pair.a.prefers_equal_sizes = pair.b.prefers_equal_sizes = true;
     const auto there = pattern(longer);

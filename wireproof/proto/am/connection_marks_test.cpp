@@ -83,7 +83,7 @@ TEST(AmMarks, TheReceiverCountsNumberedPacketsAndQuestionsAlsoRepeatedOnes) {
 }
 
 // AM-54
-TEST(AmMarks, ABundleIsOnePacketAndEachPacketOfAChunkIsOne) {
+TEST(AmMarks, ABundleCountsAsOnePacketAndAChunkAsItsPackets) {
     Pair bundled(bundling(bare()));
     requests(bundled.a, 5);
     const Frames bundles = bundled.a.take(bundled.now);

@@ -115,12 +115,12 @@ Expected<void> Config::check() const {
     }
     if (!continuous) {
         for (const Duration each : {flit_time, start_every}) {
-            if (each <= Duration()) return unexpected("a timer must run for longer than nothing");
+            if (each <= Duration()) return unexpected("a timer must be longer than 0");
         }
         if (ack_after < 1) return outside("flits until an Ack", ack_after, 1, 1U << 20);
         if (replay_floor < Duration() || replay_floor > time_of(timeout_flits)) {
             return unexpected(
-                "the replay timer cannot fall to more than it begins with, or below 0");
+                "the shortest replay timer must not be negative, and not longer than the first");
         }
     }
     if (continuous && backs_off) return unexpected("a line without pauses does not back off");

@@ -183,7 +183,7 @@ TEST(FlitLink, AnIllegalAckIsAProtocolErrorAndFreesNothing) {
 }
 
 // FLIT-26
-TEST(FlitLink, CountsWhatTheLogNames) {
+TEST(FlitLink, CountsEachEventOfTheStandardsLog) {
     Line line(Config::pcie6_selective(), 4);
     line.to_send = {3000, 3000};
     Random random(6);

@@ -42,9 +42,10 @@ Expected<void> Config::check() const {
         return unexpected("modulus is 2 to 255, not " + text(modulus));
     }
     if (w_max < 1 || w_max >= modulus) {  // HIPPI-5, HIPPI-33
-        return unexpected("window " + text(w_max) + " must be 1 to " + text(modulus - 1) +
-                          ": with all " + text(modulus) +
-                          " numbers outstanding, none and all acknowledged look alike");
+        return unexpected(
+            "window " + text(w_max) + " must be 1 to " + text(modulus - 1) + ": with all " +
+            text(modulus) +
+            " numbers outstanding, the acknowledgement of none and of all look alike");
     }
     if (first_number >= modulus) {
         return unexpected("first number " + text(first_number) + " is not below the modulus " +
@@ -58,8 +59,8 @@ Expected<void> Config::check() const {
     if (retry_floor != Duration{} &&
         (retry_floor <= loop || retry_floor <= null_after || retry_floor > retry_after)) {
         return unexpected(
-            "the retry timer may fall no further than to what is longer than the loop and than the "
-            "wait for a null");
+            "the shortest retry timer must be longer than the loop and than the wait for a null, "
+            "and not longer than the first");
     }
     if (null_after < Duration{} || loop < Duration{}) {
         return unexpected("the wait for a null and the loop cannot be negative");

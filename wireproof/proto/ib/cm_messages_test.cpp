@@ -168,7 +168,7 @@ TEST(CmIpAddresses, StandInFrontOfAServiceRequest) {
         addresses);
 }
 
-TEST(CmIpAddresses, OtherVersionsAreNone) {
+TEST(CmIpAddresses, OtherVersionsAreRefused) {
     std::array<std::byte, CmIpAddresses::size> bytes{};
     const CmIpAddresses six{.ipv6 = true, .source_port = 9, .source = {1}, .destination = {2}};
     six.encode(bytes);

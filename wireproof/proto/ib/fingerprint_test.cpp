@@ -69,7 +69,7 @@ TEST(IbFingerprint, SeesWhichAtomicIsAnsweredAgain) {
     expect_apart(asked(add, 8, true), asked(add_by_second_key, 8, true));
 }
 
-TEST(IbFingerprint, SeesWhatAnAckThatIsOwedNames) {
+TEST(IbFingerprint, SeesThePacketThatADueAckWillName) {
     const auto history = [](std::size_t repeated) {
         return [repeated](RcPair& pair) {
             pair.receives(2);

@@ -35,15 +35,16 @@ bool same_partition(std::uint16_t a, std::uint16_t b) {
 const char* wrong_with_config(const QueuePairConfig& config) {
     if (config.number > numbers_max) return "a queue pair's number has 24 bits";
     if (config.limits.pieces > SendEntry::pieces_max) return "a work request has 32 pieces at most";
-    if (config.uc_behind_max >= config.psn_modulus) return "packets cannot be so far behind";
+    if (config.uc_behind_max >= config.psn_modulus)
+        return "uc_behind_max must be below psn_modulus";
     if (config.ack_every == 0 || config.ack_every > config.in_flight_max) {
-        return "an acknowledgement must be asked for before too many packets are in flight";
+        return "ack_every must be 1 to in_flight_max";
     }
     if (config.timeout_factor < 1 || config.timeout_factor > 4) {
         return "an answer timeout lasts 1 to 4 times its nominal length";
     }
     if (config.in_flight_max > config.psn_modulus / 2) {
-        return "half of all PSNs may be in flight at most";
+        return "at most half of all PSNs may be in flight";
     }
     return nullptr;
 }

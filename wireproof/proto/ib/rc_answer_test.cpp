@@ -49,7 +49,7 @@ TEST(RcAnswer, DataForASendIsStale) {
     EXPECT_EQ(pair.a.state(), QueuePairState::rts);
 }
 
-TEST(RcAnswer, AResponseWithAWrongPadIsNone) {
+TEST(RcAnswer, AResponseWithAWrongPadIsABadResponse) {
     RcPair pair;
     pair.read(10);
     pair.give(pair.a_leaving());

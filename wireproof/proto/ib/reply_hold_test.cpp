@@ -46,7 +46,7 @@ TEST_F(ReplyHolds, AfterAnAnswerInTimeTheNextAckWaitsForTheNextAnswer) {
     EXPECT_EQ(hold.deadline(), never);
 }
 
-TEST_F(ReplyHolds, AnAnswerThatComesLateIsNone) {
+TEST_F(ReplyHolds, ALateAnswerDoesNotCount) {
     answer_after(hold_delay + hold_moment);
     hold.executed(now, hold_delay);
     EXPECT_FALSE(hold.holds(now));

@@ -64,10 +64,11 @@ Expected<void> Config::check() const {
         }
     }
     for (const Duration each : {replay_after, init_every, update_every}) {
-        if (each <= Duration()) return unexpected("a timer must run for longer than nothing");
+        if (each <= Duration()) return unexpected("a timer must be longer than 0");
     }
     if (replay_floor < Duration() || replay_floor > replay_after) {
-        return unexpected("the replay timer cannot fall to more than it begins with, or below 0");
+        return unexpected(
+            "the shortest replay timer must not be negative, and not longer than the first");
     }
     return {};
 }

@@ -134,15 +134,17 @@ Expected<void> Config::check() const {
         return unexpected("without a replay timer, one lost NACK stops the link");
     }
     if (replay_floor < Duration() || replay_floor > replay_timer_max) {
-        return unexpected("the replay timer cannot fall to more than it begins with, or below 0");
+        return unexpected(
+            "the shortest replay timer must not be negative, and not longer than the first");
     }
     for (const Duration each : {pcs_lost_status_timer_max, data_age_timer_max, ack_idle}) {
-        if (each < Duration()) return unexpected("a timer cannot run for less than nothing");
+        if (each < Duration()) return unexpected("a timer cannot be negative");
     }
     if (backs_off && !acks_after_nack) {
         return unexpected("replays of one frame need ACKs after a NACK");
     }
-    if (init_interval() <= Duration()) return unexpected("two INIT need a distance in time");
+    if (init_interval() <= Duration())
+        return unexpected("the time between two INIT must be longer than 0");
     if (poison_pattern == 0) return unexpected("a poison pattern of 0 marks every frame");
     if (init_data_values < 1 || init_data_values > 65'536) {
         return outside("number of init_data values", init_data_values, 1, 65'536);

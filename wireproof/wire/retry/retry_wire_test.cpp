@@ -156,7 +156,7 @@ TEST(RetryWire, ReceivingPassesTheTimeToTheEngine) {
     EXPECT_EQ(ends.a.link().stats().timeouts, 1U);
 }
 
-TEST(RetryWire, ALinkThatIsUpAgainIsANewLifeAndTheFirstTimeItIsNot) {
+TEST(RetryWire, ANewLifeIsReportedWhenTheLinkIsUpAgainButNotTheFirstTime) {
     Ends ends;
     EXPECT_EQ(received(ends.a, ends.now), "");
     EXPECT_FALSE(ends.a.next_event().has_value());

@@ -100,7 +100,7 @@ Expected<void> check_left(const MeetingPlace& place) {
     const Descriptor caller = new_socket();
     const int error = error_of_connecting(caller, place);
     if (!place.is_path() || error == 0 || error == EAGAIN) {
-        return unexpected("a node lives there");
+        return unexpected("another node listens there");
     }
     if (error == ENOENT) return {};  // it has ended meanwhile
     if (error != ECONNREFUSED) return unexpected(std::generic_category().message(error));

@@ -118,7 +118,7 @@ Expected<void> check_sealed_memory(const Descriptor& memory, std::size_t size) {
     }
     struct stat status {};
     if (::fstat(memory.handle(), &status) != 0)
-        return memory_failed("cannot measure shared memory");
+        return memory_failed("cannot read the size of shared memory");
     if (status.st_size < 0 || static_cast<std::size_t>(status.st_size) < size) {
         return unexpected("shared memory of a peer is too short");
     }

@@ -351,7 +351,7 @@ TEST(ShmWire, APlaceIsTakenOnceAndADeadOwnersPathIsReplaced) {
     const std::string name = unique_name();
     const ShmWire holder = open({.name = name, .node = 0});
     EXPECT_EQ(error_of({.name = name, .node = 0}),
-              "shm wire: cannot listen at @wireproof/" + name + "/0: a node lives there");
+              "shm wire: cannot listen at @wireproof/" + name + "/0: another node listens there");
 
     const std::string folder = testing::TempDir() + unique_name();
     ASSERT_TRUE(std::filesystem::create_directory(folder));
@@ -360,7 +360,7 @@ TEST(ShmWire, APlaceIsTakenOnceAndADeadOwnersPathIsReplaced) {
         const ShmWire living = open({.name = path, .node = 0});
         EXPECT_TRUE(std::filesystem::exists(path + ".0"));
         EXPECT_EQ(error_of({.name = path, .node = 0}),
-                  "shm wire: cannot listen at " + path + ".0: a node lives there");
+                  "shm wire: cannot listen at " + path + ".0: another node listens there");
     }
     EXPECT_TRUE(std::filesystem::is_empty(folder));
     // The state that a killed owner leaves: the path is bound, and nobody listens.
@@ -402,7 +402,7 @@ TEST(ShmWire, APathIsTakenFromNoOwnerThatMayLive) {
             callers.push_back(std::move(*caller));
             ASSERT_LT(callers.size(), 10'000U);
         }
-        refused("a node lives there");
+        refused("another node listens there");
     }
     std::ofstream(path + ".0") << "a file of somebody else\n";
     refused("a file that is no socket is there");

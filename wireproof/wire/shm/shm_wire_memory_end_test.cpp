@@ -113,7 +113,7 @@ TEST(ShmMemoryEnd, ANodeThatEndsWaitsForACopyUnderWay) {
     EXPECT_EQ(waits(500, 0), 500);
 }
 
-TEST(ShmMemoryEnd, ANodeThatEndsWaitsNotForAPeerThatDiedInACopyAndNotLongForOneThatStopped) {
+TEST(ShmMemoryEnd, ANodeThatEndsDoesNotWaitForAPeerThatDiedInACopyAndOnlyBrieflyForAStoppedOne) {
     EXPECT_EQ(waits(0, 3), 3);
     EXPECT_EQ(waits(0, 0), copy_waits_max);
 }

@@ -123,7 +123,7 @@ std::string_view Address::why_no_peer() const {
     if (is_mapped(*this)) {
         return "is an IPv4 address in IPv6 form: write it as IPv4";
     }
-    if (port == 0) return "has port 0, and a peer has another";
+    if (port == 0) return "has port 0, which no peer can have";
     return {};
 }
 

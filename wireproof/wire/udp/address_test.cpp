@@ -57,7 +57,7 @@ TEST(Address, SaysWhichCannotBeAPeers) {
         EXPECT_EQ(why(text), "is a reserved address, and no peer's") << text;
     }
     EXPECT_EQ(why("[::ffff:192.0.2.1]:7"), "is an IPv4 address in IPv6 form: write it as IPv4");
-    EXPECT_EQ(why("192.0.2.1:0"), "has port 0, and a peer has another");
+    EXPECT_EQ(why("192.0.2.1:0"), "has port 0, which no peer can have");
     EXPECT_EQ(Address().why_no_peer(), "is no address");
 }
 

@@ -127,7 +127,7 @@ TEST(Icrc, OfPiecesIsThatOfTheWhole) {
     }
 }
 
-TEST(Icrc, HeadersOfAnotherKindHaveNone) {
+TEST(Icrc, OtherKindsOfHeadersHaveNoIcrc) {
     const auto covers = [](std::vector<std::byte> bytes) {
         return IcrcCover::of_headers(bytes).has_value();
     };

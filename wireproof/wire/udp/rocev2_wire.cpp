@@ -75,8 +75,8 @@ Expected<void> check_config(const Rocev2Wire::Config& config) {
     };
     if (!names_a_host(config.local)) {
         return unexpected(
-            "RoCEv2 wire: the local address must be that of one interface, for "
-            "every packet's check covers it");
+            "RoCEv2 wire: the local address must be that of one interface, because "
+            "the check of each packet covers it");
     }
     return within("frame_max", config.frame_max, IcrcCover::packet_least, rocev2_packet_max)
         .and_then([&] { return within("batch", config.batch, 1, system_call_datagrams_max); });

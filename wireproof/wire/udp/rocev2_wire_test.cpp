@@ -290,8 +290,8 @@ TEST(Rocev2Wire, SaysWhatItCannotBeOpenedWith) {
         return wire ? "none" : wire.error().message;
     };
     EXPECT_EQ(error({.local = *Address::parse("0.0.0.0:0")}),
-              "RoCEv2 wire: the local address must be that of one interface, for every packet's "
-              "check covers it");
+              "RoCEv2 wire: the local address must be that of one interface, because the "
+              "check of each packet covers it");
     EXPECT_EQ(error({}), error({.local = *Address::parse("[::]:0")}));
     EXPECT_EQ(error({.local = host(0), .frame_max = 5000}),
               "RoCEv2 wire: frame_max is 5000, not 12 to 4140");

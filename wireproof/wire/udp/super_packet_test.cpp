@@ -311,7 +311,7 @@ std::size_t fill(UdpWire& wire, std::size_t most) {
     return frames;
 }
 
-TEST(SuperPacket, ABatchIsTwiceAsLongAfterOneThatWasFullAndShortAgainBehindOneThatWasNot) {
+TEST(SuperPacket, ABatchDoublesAfterAFullOneAndIsShortAgainAfterAnyOther) {
     Two two({.batch = 10, .batch_most = 35});
     constexpr std::size_t all = 1000;
     EXPECT_EQ(fill(two.a, 10), 10U);

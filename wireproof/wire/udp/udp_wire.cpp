@@ -87,7 +87,7 @@ Expected<void> UdpWire::set_peer(PeerId peer, const Address& address) {
                           local_address().to_string());
     }
     if (address.is_set() && address.port == 0) {
-        return unexpected("peer " + address.to_string() + ": a peer has a port");
+        return unexpected("peer " + address.to_string() + ": a peer must have a port");
     }
     const auto number = static_cast<std::size_t>(peer);
     if (const auto known = numbers_.find(address);
@@ -118,7 +118,7 @@ Expected<void> UdpWire::talk_only_to(UdpLane& lane) {
     if (connected || !was_connected) return {};
     const Address local = local_address();
     if (socket_.disconnect()) return {};
-    return unexpected(local.to_string() + ": the port is lost to another socket");
+    return unexpected(local.to_string() + ": another socket has taken the port");
 }
 
 void UdpWire::settle(PeerId peer) {

@@ -443,7 +443,7 @@ TEST(UdpWire, RefusesAConfigThatCannotWork) {
     EXPECT_EQ(error_of({.local = loopback(), .batch_most = 1025}),
               "UDP wire: batch_most is 1025, not 1 to 1024");
     EXPECT_EQ(error_of({.local = loopback(), .peers = {loopback()}}),
-              "peer 127.0.0.1:0: a peer has a port");
+              "peer 127.0.0.1:0: a peer must have a port");
     EXPECT_NE(error_of({.local = loopback(), .peers = {v6}})
                   .find("peer [::1]:7: not of the same family as local 127.0.0.1:"),
               std::string::npos);

@@ -92,10 +92,13 @@ wireproof_status read_point(const wireproof_point_settings* settings,
     wireproof_point_settings own_settings = default_settings();
     wireproof_point_plan own_plan = default_plan();
     if (!read_sized(settings, own_settings)) {
-        return why.bad("the settings are NULL, have a wrong size, or set what this version lacks");
+        return why.bad(
+            "the settings are NULL, have a wrong size, or set a member that this version does not "
+            "have");
     }
     if (plan != nullptr && !read_sized(plan, own_plan)) {
-        return why.bad("the plan has a wrong size, or sets what this version lacks");
+        return why.bad(
+            "the plan has a wrong size, or sets a member that this version does not have");
     }
     if (const char* const member = senseless_point(own_settings, own_plan); member != nullptr) {
         return why.bad("the value of " + std::string(member) + " has no meaning");

@@ -86,7 +86,8 @@ wireproof_status wireproof_search_run(const wireproof_search_settings* settings,
     wireproof_search_settings own = default_search();
     if (!read_sized(settings, own)) {
         return reason.bad(
-            "the settings are NULL, have a wrong size, or set what this version lacks");
+            "the settings are NULL, have a wrong size, or set a member that this version does not "
+            "have");
     }
     return simulate(reason, [&]() -> wireproof_status {
         if (const char* const member = senseless_search(own); member != nullptr) {

@@ -362,7 +362,7 @@ TEST_F(Hooks, ThereIsABoundOnFoldersAndItIsReported) {
     EXPECT_GT(names_in(device).size(), 2u);
 }
 
-TEST_F(Hooks, ALoopbackAddressOfTheDeviceIsShownOnAnInterfaceThatIsNone) {
+TEST_F(Hooks, ALoopbackAddressOfTheDeviceIsShownOnAnInterfaceThatDoesNotExist) {
     const std::size_t before = count_of_interfaces();
     fake.address = "127.0.0.9";
     ifaddrs* all = nullptr;
