@@ -14,24 +14,23 @@
 #include <vector>
 
 #include "wireproof/base/random.hpp"
+#include "wireproof/base/sanitizer_test_kit.hpp"
 #include "wireproof/front/am/node.hpp"
 #include "wireproof/wire/shm/shm_test_kit.hpp"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if WIREPROOF_ADDRESS_SANITIZER
 #include <sanitizer/allocator_interface.h>
-#define WIREPROOF_TEST_ALLOCATED __sanitizer_get_current_allocated_bytes()
-#endif
-#endif
-#ifndef WIREPROOF_TEST_ALLOCATED
-#define WIREPROOF_TEST_ALLOCATED ::mallinfo2().uordblks
 #endif
 
 namespace wireproof::am::test {
 
 /// Bytes that this process has allocated and not freed.
 inline std::size_t allocated() {
-    return WIREPROOF_TEST_ALLOCATED;
+#if WIREPROOF_ADDRESS_SANITIZER
+    return __sanitizer_get_current_allocated_bytes();
+#else
+    return ::mallinfo2().uordblks;
+#endif
 }
 
 /// Changes a field of a frame and changes it back, again and again, from another thread.

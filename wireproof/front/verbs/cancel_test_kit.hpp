@@ -1,15 +1,8 @@
 // For tests of threads that are cancelled (pthread_cancel) while they wait in a call.
 #pragma once
 
+#include "wireproof/base/sanitizer_test_kit.hpp"
+
 // The address sanitizer does not clear the marks that the functions of such a thread leave on its
 // stack, and then finds faults where there are none.
-#if defined(__SANITIZE_ADDRESS__)
-#define WIREPROOF_CANCELS_WAITS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WIREPROOF_CANCELS_WAITS 0
-#endif
-#endif
-#ifndef WIREPROOF_CANCELS_WAITS
-#define WIREPROOF_CANCELS_WAITS 1
-#endif
+#define WIREPROOF_CANCELS_WAITS !WIREPROOF_ADDRESS_SANITIZER

@@ -10,6 +10,7 @@
 #include <memory>
 #include <thread>
 
+#include "wireproof/base/sanitizer_test_kit.hpp"
 #include "wireproof/front/verbs/verbs_test_kit.hpp"
 
 namespace wireproof::verbs::test {
@@ -148,6 +149,9 @@ TEST(Verbs, AProcessMayExitWhileItsThreadMovesPackets) {
     EXPECT_EQ(status, 0);
 }
 
+// The address sanitizer of clang 14 takes its locks when a process exits. In a forked child, a lock
+// that another thread of the parent held stays taken for ever.
+#if !WIREPROOF_ADDRESS_SANITIZER
 TEST(Verbs, AForkedChildThatUsesNothingExitsAsAnyOther) {
     const auto pair = std::make_unique<Pair>();
     const pid_t child = ::fork();
@@ -158,6 +162,8 @@ TEST(Verbs, AForkedChildThatUsesNothingExitsAsAnyOther) {
     ASSERT_EQ(pair->a.post(IBV_WR_RDMA_WRITE, 1, pair->a.piece(0, 8), pair->b.contact()), 0);
     EXPECT_EQ(pair->a.wait().status, IBV_WC_SUCCESS);
 }
+
+#endif
 
 TEST(Verbs, WithoutDescriptorsCallsFailAndWhatIsOpenGoesOn) {
     Pair pair;
