@@ -135,7 +135,7 @@ class LibrariesLeadPastTheDevice(Doctor):
             self.assertEqual(self.ask(program)["links"][0], health)
         program = self.build("program", self.USES, "own/libibverbs.so.1",
                              "-Wl,--disable-new-dtags,-rpath,${ORIGIN}/none:${ORIGIN}/own")
-        self.says("links", "failure", f"an RPATH has {program} load {self.folder}/own/libibverbs.so.1 first", program)
+        self.says("links", "failure", f"an RPATH makes {program} load {self.folder}/own/libibverbs.so.1 first", program)
 
     def test_that_of_a_library_does_too(self):
         self.verbs()
@@ -143,7 +143,7 @@ class LibrariesLeadPastTheDevice(Doctor):
                    "-Wl,--disable-new-dtags,-rpath,$ORIGIN/own")
         program = self.build("program", "int more(void); int main(void) { return more(); }", "libmiddle.so",
                              "-Wl,--enable-new-dtags,-rpath,$ORIGIN", "-Wl,--unresolved-symbols=ignore-all")
-        self.says("links", "failure", f"an RPATH has {self.folder}/libmiddle.so load", program)
+        self.says("links", "failure", f"an RPATH makes {self.folder}/libmiddle.so load", program)
 
     def test_that_of_the_program_holds_for_its_libraries(self):
         self.verbs()
