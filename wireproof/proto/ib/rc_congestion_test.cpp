@@ -184,6 +184,17 @@ TEST(RcSilenceAlone, WithoutCongestionControlTheOldestPacketStillLeavesAgain) {
     EXPECT_EQ(pair.a.port.next_deadline(), never);
 }
 
+TEST(RcSilenceAlone, WithoutBothOnlyTheAnswerTimeoutSendsAgain) {
+    RcPair pair(rc_settings({.timeout = std::uint8_t{24}}));
+    pair.send(10);
+    ASSERT_EQ(pair.a_leaving().size(), 1U);  // lost
+    pair.pass(RcFlow::silence_unmeasured * 10);
+    EXPECT_TRUE(pair.a_leaving().empty());
+    pair.pass(pair.a.port.next_deadline() - pair.now);
+    EXPECT_EQ(pair.a_leaving().size(), 1U);
+    EXPECT_EQ(pair.a.counters().timeouts, 1U);
+}
+
 // RC-34: nothing is sent again to a near peer, which loses nothing.
 TEST(RcSilenceAlone, ANearPeerIsNotAskedAgain) {
     RcPair pair(watching());
