@@ -41,6 +41,18 @@ TEST(RcFlow, HasRoomForTheWindowAndNoMore) {
     EXPECT_EQ(flow.room(6), 8U);
 }
 
+// RC-33
+TEST(RcFlow, TheWindowGrowsByWhatArrivedAlsoIfNoQuestionIsAnswered) {
+    for (const Congestion kind : {Congestion::by_path, Congestion::by_loss}) {
+        RcFlow flow(kind, 256);
+        for (std::uint32_t i = 0; i < 10; ++i) {
+            flow.left(at(0), {.in_flight = i, .asks = i == 9});
+        }
+        answer_to(flow, at(100), 4, 6);
+        EXPECT_EQ(flow.packets(), 14U);
+    }
+}
+
 // The window became smaller after packets had left that did not ask.
 // RC-33
 TEST(RcFlow, AClosedWindowLetsOnePacketLeaveIfNoAnswerIsOwed) {

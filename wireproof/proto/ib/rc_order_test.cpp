@@ -61,6 +61,27 @@ protected:
         return count;
     }
 
+    /// A Read of queue pair 0x777 of `a` arrives at another queue pair of `b`. Its answer does not
+    /// leave yet.
+    std::uint32_t other_owes_an_answer() {
+        const std::uint32_t other = pair.b.port
+                                        .add_queue_pair({.transport = Transport::rc,
+                                                         .domain = domain,
+                                                         .send_completions = pair.b.sends,
+                                                         .receive_completions = pair.b.receives})
+                                        .value();
+        QueuePairChange rtr = pair.to_rtr(1);
+        rtr.dest_queue_pair = 0x777;
+        for (const auto& change : {to_init(), rtr, pair.to_rts(1)}) {
+            EXPECT_EQ(pair.b.port.modify(other, change), ModifyStatus::done);
+        }
+        pair.read(600);
+        const auto elsewhere =
+            with_bth(pair.a_leaving().at(0), [other](Bth& bth) { bth.dest_qp = other; });
+        EXPECT_EQ(pair.b.give(pair.now, elsewhere), RxVerdict::accepted);
+        return other;
+    }
+
     RcPair pair;
     std::uint64_t messages = 300;
 };
@@ -189,24 +210,17 @@ TEST_F(RcOrder, AMessageWaitsForNoDataThatWasAskedForLater) {
     EXPECT_NE(said.back(), "SEND Only");
 }
 
+// RC-38: of any queue pair.
+TEST_F(RcOrder, AMessageLeavesOnceTheAnswerOfAnotherQueuePairHasLeft) {
+    other_owes_an_answer();
+    b_sends();
+    EXPECT_EQ(b_says(),
+              (Names{"READ Resp First", "READ Resp Middle", "READ Resp Last", "SEND Only"}));
+}
+
 // RC-38: no message waits for the answers of a queue pair that has ended.
 TEST_F(RcOrder, AMessageGoesOnIfTheQueuePairOfTheAnswersEnds) {
-    const std::uint32_t other = pair.b.port
-                                    .add_queue_pair({.transport = Transport::rc,
-                                                     .domain = domain,
-                                                     .send_completions = pair.b.sends,
-                                                     .receive_completions = pair.b.receives})
-                                    .value();
-    QueuePairChange rtr = pair.to_rtr(1);
-    rtr.dest_queue_pair = 0x777;
-    for (const auto& change : {to_init(), rtr, pair.to_rts(1)}) {
-        ASSERT_EQ(pair.b.port.modify(other, change), ModifyStatus::done);
-    }
-    // A Read of 0x777 arrives at the other queue pair, and its answer does not leave.
-    pair.read(600);
-    const auto asks = pair.a_leaving();
-    const auto elsewhere = with_bth(asks[0], [other](Bth& bth) { bth.dest_qp = other; });
-    ASSERT_EQ(pair.b.give(pair.now, elsewhere), RxVerdict::accepted);
+    const std::uint32_t other = other_owes_an_answer();
     b_sends();
     // The queue pairs take turns, and still the message is the last packet.
     std::vector<PacketBytes> first;
