@@ -41,6 +41,24 @@ TEST(AmConnection, AcknowledgesEachOfATinyWindow) {
     }
 }
 
+// AM-14: a caller that ends the connection soon does not wait for a quarter of the window.
+TEST(AmConnection, AcknowledgesWhatHasArrivedIfItsCallerWantsIt) {
+    for (const Config& config : all().without_questions()) {
+        Pair pair(config);
+        const std::uint32_t few = std::max(1U, config.window[0] / 4) - 1;
+        if (few == 0) continue;
+        ASSERT_EQ(requests(pair.a, few), few);
+        pair.carry(pair.a);
+        EXPECT_EQ(pair.taken(pair.b), "");
+        Connection& receiver = pair.b.engine.alone();
+        receiver.acknowledge();
+        EXPECT_EQ(pair.carry(pair.b), "ACK " + std::to_string(few) + " 0");
+        EXPECT_TRUE(pair.a.engine.idle());
+        receiver.acknowledge();
+        EXPECT_EQ(pair.taken(pair.b), "") << "it owes nothing";
+    }
+}
+
 // AM-13
 TEST(AmConnection, SendsNoExplicitAckWhileShortMessagesGoBothWays) {
     for (const Config& config : all()) {
