@@ -280,9 +280,13 @@ std::optional<RxFrame> Peers::receive_shared(Instant now) {
 /// Returns true if the memory is connected now. From then on it carries the packets to the peer.
 bool Peers::note_begun(Link& link) {
     if (link.begun || !link.memory->connected(link.other)) return false;
+    begin(link);
+    return true;
+}
+
+void Peers::begin(Link& link) {
     link.begun = link.drains = true;
     udp_at_ = Instant();
-    return true;
 }
 
 bool Peers::prepare_to_sleep() {
@@ -465,13 +469,18 @@ void Peers::unshare(Link& link) {
 }
 
 /// The peer's process is gone or closed its device. Packets that it left in its ring are still
-/// received.
+/// received: the peer may have used the memory although this process has not seen it connected.
 void Peers::end(Link& link) {
     unwatch(link.life.handle());
     link.life.close();
     link.own_end.close();
     link.state = Link::State::none;
-    if (!link.begun) unshare(link);
+    if (!link.memory || link.begun) return;
+    if (link.memory->look_for(link.other)) {
+        begin(link);
+    } else {
+        unshare(link);
+    }
 }
 
 }  // namespace wireproof::verbs

@@ -119,6 +119,7 @@ private:
     void unshare(Link& link);
     void end(Link& link);
     bool note_begun(Link& link);
+    void begin(Link& link);
     bool drains() const;
     std::optional<RxFrame> receive_udp(Instant now);
     std::optional<RxFrame> receive_shared(Instant now);

@@ -196,6 +196,33 @@ TEST(VerbsPeers, WhatADeadPeerLeftIsReceivedAndANewOneIsMet) {
     EXPECT_TRUE(a.shares(to_b));
 }
 
+// The process that was called is the first to know that the memory connects both. It may send its
+// last packet there, and end before the other process has heard of it.
+TEST(VerbsPeers, WhatADeadPeerLeftInMemoryThatWasJustSharedIsReceived) {
+    Clock clock;
+    End a(1);
+    const PeerId to_b = a.knows(2);
+    {
+        End b(2);
+        a.peers.call(to_b);
+        const PeerId to_a = b.knows(1);
+        for (int i = 0; i < 10; ++i) {
+            EXPECT_TRUE(b.send(clock.now(), to_a, 'u'));
+            EXPECT_EQ(b.take(clock.pass()), "");
+            if (b.shares(to_a)) break;
+            EXPECT_EQ(a.take(clock.now()), "u");
+        }
+        ASSERT_TRUE(b.shares(to_a));
+        ASSERT_FALSE(a.shares(to_b));
+        EXPECT_TRUE(b.send(clock.now(), to_a, 'x'));
+    }
+    EXPECT_EQ(a.take(clock.pass()), "ux") << "in the order in which they were sent";
+    EXPECT_EQ(a.take(clock.pass()), "");
+    EXPECT_FALSE(a.shares(to_b));
+    EXPECT_FALSE(a.peers.needs_preparing()) << "its memory is given back";
+    EXPECT_FALSE(a.peers.holds(clock.now(), to_b));
+}
+
 TEST(VerbsPeers, WithoutDescriptorsForMemoryReachEachOtherByUdp) {
     const std::size_t before = test::descriptors();
     bool shared = false;

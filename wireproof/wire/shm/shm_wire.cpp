@@ -16,6 +16,12 @@ bool ShmWire::connected(PeerId peer) const {
     return peer_of(peer).state == ShmPeer::State::living;
 }
 
+bool ShmWire::look_for(PeerId peer) {
+    look();
+    const ShmPeer::State state = peer_of(peer).state;
+    return state == ShmPeer::State::living || state == ShmPeer::State::ending;
+}
+
 PeerTrouble ShmWire::trouble(PeerId peer) const {
     const ShmPeer& of = peer_of(peer);
     if (of.state == ShmPeer::State::living) return {};

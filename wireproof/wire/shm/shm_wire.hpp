@@ -77,6 +77,9 @@ public:
 
     const ShmCounters& counters() const { return lanes_->counters; }
     bool connected(PeerId peer) const;
+    /// Looks at the sockets, and returns true if the peer is connected, or was and may have left
+    /// frames. What a process sent before it ended is in its socket when the process is gone.
+    bool look_for(PeerId peer);
     /// Why this node and the peer have not met: the error of the system in the last attempt. No
     /// cause: the peer is there, or nobody has come.
     PeerTrouble trouble(PeerId peer) const;
