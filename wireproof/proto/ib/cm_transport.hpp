@@ -21,9 +21,11 @@ public:
     ConnectionManagement& management() { return management_; }
     const ConnectionManagement& management() const { return management_; }
 
-    /// Processes the datagrams that have arrived and the timers that have expired. Calls
-    /// `on_event(CmEvent)` with each event, in order; the callback may call the management. Then
-    /// sends the datagrams that wait.
+    /// Processes the datagrams that have arrived. Calls `on_event(CmEvent)` with each event, in
+    /// order; the callback may call the management. Then sends the datagrams that wait.
+    template <class OnEvent>
+    void hear(Instant now, OnEvent&& on_event);
+    /// Like hear(), and processes the timers that have expired, after the datagrams.
     template <class OnEvent>
     void poll(Instant now, OnEvent&& on_event);
     /// Posts the datagrams that wait, as far as the send queue has room.
@@ -31,6 +33,10 @@ public:
     Instant next_deadline() const { return management_.next_deadline(); }
 
 private:
+    template <class OnEvent>
+    void tell(OnEvent& on_event) {
+        while (auto event = management_.next_event()) on_event(std::move(*event));
+    }
     /// Returns false if no datagram waits.
     bool receive(Instant now);
     void post_receive(std::uint64_t buffer);
@@ -44,14 +50,18 @@ private:
 };
 
 template <class OnEvent>
+void CmTransport::hear(Instant now, OnEvent&& on_event) {
+    tell(on_event);
+    while (receive(now)) tell(on_event);
+    send();
+}
+
+template <class OnEvent>
 void CmTransport::poll(Instant now, OnEvent&& on_event) {
-    const auto tell = [&] {
-        while (auto event = management_.next_event()) on_event(std::move(*event));
-    };
-    tell();
-    while (receive(now)) tell();
-    if (management_.next_deadline() <= now) management_.on_deadline(now);
-    tell();
+    hear(now, on_event);
+    if (management_.next_deadline() > now) return;
+    management_.on_deadline(now);
+    tell(on_event);
     send();
 }
 

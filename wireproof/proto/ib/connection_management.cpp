@@ -7,6 +7,7 @@ namespace wireproof::proto::ib {
 namespace {
 
 constexpr std::int64_t kept_for = 4;  // how long an ended entry is kept, in waits for an answer
+constexpr Duration first_pause = cm_response_time(16);  // 268 ms
 
 }  // namespace
 
@@ -47,7 +48,17 @@ void ConnectionManagement::send(Connection& connection, CmMessage message) {
 void ConnectionManagement::ask(Instant now, Connection& connection, CmMessage message) {
     send(connection, std::move(message));
     connection.tries_left = connection.retries;
-    set_deadline(connection, now + connection.patience);
+    connection.waited = {};
+    set_deadline(connection, now + pause_of(connection));
+}
+
+/// Until the datagram is sent again. The peer may take long to answer, but a datagram that was lost
+/// should not cost so much time. So within the first wait for an answer it is sent again after
+/// `first_pause`, and whenever the time since the question has doubled. This uses up no retry.
+Duration ConnectionManagement::pause_of(const Connection& one) {
+    if (one.waited >= one.patience) return one.patience;
+    if (one.waited == Duration()) return std::min(first_pause, one.patience);
+    return std::min(one.waited, one.patience - one.waited);
 }
 
 // Any host can cause entries by requests that are refused, so the ended entries are limited.
@@ -227,6 +238,8 @@ void ConnectionManagement::on_deadline(Instant now) {
 }
 
 bool ConnectionManagement::tries_again(Connection& one) const {
+    one.waited = std::min(one.waited + pause_of(one), one.patience);
+    if (one.waited < one.patience) return true;
     const bool user_waits = one.state == State::requesting || one.state == State::replying;
     if (user_waits && !config_.gives_up) return true;
     if (one.tries_left == 0) return false;
@@ -237,9 +250,9 @@ bool ConnectionManagement::tries_again(Connection& one) const {
 void ConnectionManagement::on_overdue(Instant now, Connection& one) {
     if (one.state == State::over) {
         forget(one.local_id);
-    } else if (tries_again(one)) {
+    } else if (one.kind != Kind::query && tries_again(one)) {
         ++counters_.resent;
-        set_deadline(one, now + one.patience);
+        set_deadline(one, now + pause_of(one));
         outgoing_.push_back({one.peer, *one.last});
     } else if (one.kind != Kind::connection) {
         tell(CmEvent::What::unanswered, one);

@@ -80,7 +80,7 @@ public:
         std::uint64_t ca_guid = 0;
         std::uint32_t first_id = 1;  // hard to guess, so that a late datagram matches nothing
         std::uint8_t response_timeout = 16;  // 4.096 us x 2^n: 268 ms; Linux asks for 4.3 s
-        std::uint8_t retries = 15;           // of each datagram that needs an answer
+        std::uint8_t retries = 15;  // of each datagram that needs an answer, each after that time
         /// False: the user decides how long it waits. A request, a reply and a question about a
         /// service are then sent again until an answer comes or the user ends the wait.
         bool gives_up = true;
@@ -202,6 +202,7 @@ private:
         std::optional<CmDatagram> last = {};  // the last one sent, for repetition
         Instant deadline = never;
         Duration patience = {};
+        Duration waited = {};  // since the question, at most `patience`
         std::uint8_t tries_left = 0;
         std::uint8_t retries = 0;
     };
@@ -263,6 +264,7 @@ private:
     void ask(Instant now, Connection& connection, CmMessage message);
     void end(Instant now, Connection& connection);
     void on_overdue(Instant now, Connection& one);
+    static Duration pause_of(const Connection& one);
     bool tries_again(Connection& one) const;
     void set_deadline(Connection& connection, Instant deadline);
     void forget(std::uint32_t id);

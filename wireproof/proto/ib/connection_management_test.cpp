@@ -252,6 +252,48 @@ TEST_F(Sides, WhoIsNeverAnsweredGivesUpAndSaysSo) {
     EXPECT_EQ(a.cm.size(), 0U);
 }
 
+/// What the side sends in vain until it gives up, and when, in units of 4.096 us x 2^16 (268 ms).
+std::vector<std::int64_t> sent_after(Side& side, Instant began, std::string_view name) {
+    std::vector<std::int64_t> times;
+    for (Instant now = began;; side.cm.on_deadline(now)) {
+        while (const auto one = side.cm.poll_transmit()) {
+            const bool counts = name_of(one->datagram.message) == name;
+            if (counts)
+                times.push_back((now - began).picoseconds() / cm_response_time(16).picoseconds());
+        }
+        if (!side.silent()) {
+            times.push_back((now - began).picoseconds() / cm_response_time(16).picoseconds());
+            return times;
+        }
+        now = side.cm.next_deadline();
+        if (now == never) return {};
+    }
+}
+
+// Linux asks sixteen times, 4.3 s apart. A process of the peer may get no processor for seconds.
+TEST_F(Sides, AnAnswerMayTakeLongButALostDatagramDoesNot) {
+    ConnectionManagement::Config slow = of_left;
+    slow.response_timeout = 20;
+    std::vector<std::int64_t> times = {0, 1, 2, 4, 8};
+    for (std::int64_t wait = 1; wait <= 16; ++wait) times.push_back(16 * wait);
+    a = Side(slow);
+    ask();
+    EXPECT_EQ(sent_after(a, now, "REQ"), times);
+
+    a = Side(slow);
+    b.cm.listen(service);
+    ask();
+    carry();
+    accept(b.event(What::requested).id);
+    EXPECT_EQ(sent_after(b, now, "REP"), times) << "as long as the request says";
+
+    a = Side(slow);
+    b = Side(of_right);
+    connect();
+    EXPECT_TRUE(a.cm.disconnect(now, here));
+    EXPECT_EQ(sent_after(a, now, "DREQ"), times);
+}
+
 TEST_F(Sides, WhoseUserDecidesHowLongItWaitsAskUntilThen) {
     ConnectionManagement::Config patient = of_left;
     patient.gives_up = false;
