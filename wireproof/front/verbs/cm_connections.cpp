@@ -151,11 +151,7 @@ int RdmaCm::request(Instant now, ib::ConnectionManagement& management, CmIdentif
                        .traffic_class = one.traffic_class,
                        .hop_limit = cm_hop_limit,
                        .ack_timeout = one.ack_timeout};
-    if (one.nobody) {
-        over(one);
-        tell(one, cm_event::rejected, static_cast<int>(ib::CmReason::invalid_service));
-        return 0;
-    }
+    if (one.nobody) return refuse_for_nobody(one), 0;
     one.question = request;
     one.may_be_early_until = now + early_most;
     return send_question(now, management, one);
@@ -164,6 +160,7 @@ int RdmaCm::request(Instant now, ib::ConnectionManagement& management, CmIdentif
 int RdmaCm::send_question(Instant now, ib::ConnectionManagement& management, CmIdentifier& one) {
     const auto peer = engine_->find_peer(one.peer);
     if (!peer) return ENETUNREACH;
+    watch(now, one);
     const auto* const request = std::get_if<ib::CmRequest>(&one.question);
     one.connection =
         request != nullptr
@@ -173,6 +170,16 @@ int RdmaCm::send_question(Instant now, ib::ConnectionManagement& management, CmI
     connections_[*one.connection] = one.number;
     one.state = State::requesting;
     return 0;
+}
+
+/// No process has the address that was asked. The answer is that of a host without a listener.
+void RdmaCm::refuse_for_nobody(CmIdentifier& one) {
+    over(one);
+    if (one.is_datagram()) {
+        tell(one, cm_event::unreachable, static_cast<int>(ib::CmServiceStatus::unsupported));
+    } else {
+        tell(one, cm_event::rejected, static_cast<int>(ib::CmReason::invalid_service));
+    }
 }
 
 /// True if this side asks again after a refusal, which the program then does not see: the peer did
@@ -213,11 +220,7 @@ int RdmaCm::ask_service(Instant now, ib::ConnectionManagement& management, CmIde
     ib::CmServiceRequest request{.service = service_asked(one)};
     if (!put(private_data(asked), address_header, request.private_bytes)) return EINVAL;
     put_addresses(one, own_gid(), request.private_bytes);
-    if (one.nobody) {
-        over(one);
-        tell(one, cm_event::unreachable, static_cast<int>(ib::CmServiceStatus::unsupported));
-        return 0;
-    }
+    if (one.nobody) return refuse_for_nobody(one), 0;
     one.question = request;
     one.may_be_early_until = now + early_most;
     return send_question(now, management, one);

@@ -26,6 +26,7 @@ constexpr std::uint16_t first_free_port = 0x8000;
 constexpr std::uint16_t free_ports = 28232;  // from the first one on; the kernel's default range
 constexpr std::uint32_t backlog_max = 1024;
 constexpr Duration between_watches = Duration::milliseconds(500);
+constexpr Duration before_second_watch = Duration::milliseconds(10);
 constexpr Duration between_connection_looks = Duration::milliseconds(10);
 
 std::uint64_t service_of(const CmIdentifier& one) {
@@ -58,7 +59,7 @@ RdmaCm::~RdmaCm() {
 // If a DREQ gets lost after the process has exited, nobody sends it again, and the peer would
 // believe that the connection still exists.
 void RdmaCm::linger() {
-    constexpr int longest = 1000;  // milliseconds: time for about four DREQs
+    constexpr int longest = 1000;  // milliseconds: time for three DREQs
     for (int waited = 0; waited < longest; ++waited) {
         const bool done = engine_->managing(
             [&](Instant, proto::ib::ConnectionManagement&) { return parting_.empty(); });
@@ -323,20 +324,46 @@ void RdmaCm::on_deadline(Instant now, proto::ib::ConnectionManagement& managemen
 void RdmaCm::watch(Instant now, CmIdentifier& one) {
     const auto address = address_of(one.peer_gid);
     if (!address || !is_local(*address)) return;
-    one.peer_socket = SocketsOfHost().at(*address);
-    if (one.peer_socket) next_watch_ = earliest(next_watch_, now + between_watches);
+    one.peer_socket = SocketsOfHost().at(*address).value_or(0);
+    one.peer_missed = false;
+    next_watch_ = earliest(next_watch_, now + between_watches);
 }
 
+// Two looks must find the peer gone. Between them the engine reads all that has arrived (a timer
+// expires only then), and so the last datagram of the peer is heard before its end.
 void RdmaCm::look_after_peers(Instant now, proto::ib::ConnectionManagement& management) {
     next_watch_ = never;
     const SocketsOfHost sockets;
-    for (const auto& [number, one] : identifiers_) {
+    for (auto& [number, one] : identifiers_) {
         if (!one.connection || !one.peer_socket) continue;
-        next_watch_ = now + between_watches;
+        const auto socket = sockets.at(*address_of(one.peer_gid));
+        if (socket && *one.peer_socket == 0) one.peer_socket = socket;
+        // A process that has taken the address since may answer a question that is sent again.
         const bool gone =
-            sockets.known() && sockets.at(*address_of(one.peer_gid)) != one.peer_socket;
-        if (gone) management.lose(now, *one.connection);
+            sockets.known() &&
+            (one.state == State::requesting ? !socket.has_value() : socket != one.peer_socket);
+        if (gone && one.peer_missed) {
+            lose_peer(now, management, one);
+            continue;
+        }
+        one.peer_missed = gone;
+        next_watch_ = earliest(next_watch_, now + (gone ? before_second_watch : between_watches));
     }
+}
+
+void RdmaCm::lose_peer(Instant now, proto::ib::ConnectionManagement& management,
+                       CmIdentifier& one) {
+    const proto::ib::CmId id = *one.connection;
+    if (one.state != State::requesting) {
+        management.lose(now, id);
+        return;
+    }
+    if (one.is_datagram()) {
+        management.give_up(id);
+    } else {
+        management.reject(now, id, proto::ib::CmReason::timeout);
+    }
+    refuse_for_nobody(one);
 }
 
 int RdmaCm::resolve_route(const ChannelPointer& channel, std::uint32_t number) {

@@ -60,7 +60,9 @@ struct CmIdentifier {
     bool nobody = false;  // no process has the destination
     Address peer{};       // of the side that asks: the host that it asks
     proto::ib::Gid peer_gid{};
-    std::optional<std::uint64_t> peer_socket;  // if the peer is a process of this host
+    // If the peer is a process of this host: its socket (0: not known yet).
+    std::optional<std::uint64_t> peer_socket;
+    bool peer_missed = false;  // it was gone at the last look
     std::optional<proto::ib::CmId>
         connection;  // or resolution, or query; empty: not begun, or ended
     bool disconnecting = false;
@@ -179,6 +181,8 @@ private:
 
     void watch(Instant now, CmIdentifier& one);
     void look_after_peers(Instant now, proto::ib::ConnectionManagement& management);
+    void lose_peer(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one);
+    void refuse_for_nobody(CmIdentifier& one);
     void take(Instant now, proto::ib::ConnectionManagement& management,
               const proto::ib::CmEvent& event);
     void on_request(Instant now, proto::ib::ConnectionManagement& management,

@@ -9,6 +9,8 @@
 #include "wireproof/front/verbs/cm_events.hpp"
 #include "wireproof/front/verbs/context.hpp"
 #include "wireproof/front/verbs/verbs_test_kit.hpp"
+#include "wireproof/wire/udp/own_hosts_test_kit.hpp"
+#include "wireproof/wire/udp/socket.hpp"
 
 namespace wireproof::verbs::test {
 namespace {
@@ -139,6 +141,84 @@ TEST_F(RefusedDatagrams, BecauseItWasTooEarlyAsksAgain) {
     EXPECT_TRUE(asks_again(first));
     refuse(When::late, unsupported);
     EXPECT_EQ(told(cm_event::unreachable), 1U);
+}
+
+/// Asks another process of this host. It is a socket at its address, and never answers.
+class AskedProcess : public CmInTime, public testing::WithParamInterface<std::uint16_t> {
+protected:
+    void SetUp() override {
+        Address to = address;
+        to.port = 9;
+        ASSERT_EQ(cm.create(channel, 1, GetParam(), 0, id), 0);
+        ASSERT_EQ(cm.resolve_address(channel, id, {}, {.address = to}, Duration()), 0);
+        ASSERT_EQ(cm.resolve_route(channel, id), 0);
+        rdma_ucm_conn_param asked{};
+        asked.valid = 1;
+        ASSERT_EQ(cm.connect(channel, id, asked), 0);
+        now_ = cm.engine().now();
+    }
+    /// Enough for one look.
+    void pass_second() { pass(now_ = now_ + Duration::milliseconds(1000)); }
+    bool is_refused() {
+        return told(GetParam() == RDMA_PS_UDP ? cm_event::unreachable : cm_event::rejected) > 0;
+    }
+    static UdpSocket begin() {
+        auto socket = UdpSocket::open({.local = address});
+        WIREPROOF_CHECK(socket.has_value());
+        return std::move(*socket);
+    }
+
+    static inline const Address address = [] {
+        Address one = wireproof::test::own_host(7);
+        one.port = rocev2_port;
+        return one;
+    }();
+    std::optional<UdpSocket> process = begin();
+
+private:
+    Instant now_;
+};
+INSTANTIATE_TEST_SUITE_P(Spaces, AskedProcess, testing::Values(RDMA_PS_TCP, RDMA_PS_UDP));
+
+TEST_P(AskedProcess, MayTakeItsTime) {
+    for (int i = 0; i < 60; ++i) pass_second();
+    EXPECT_FALSE(is_refused());
+}
+
+TEST_P(AskedProcess, ThatIsGoneRefusesAfterAllThatItSentIsRead) {
+    pass_second();
+    process.reset();
+    pass_second();
+    EXPECT_FALSE(is_refused()) << "an answer may wait to be read";
+    pass_second();
+    EXPECT_TRUE(is_refused());
+    pass_second();
+    EXPECT_EQ(told(cm_event::unreachable) + told(cm_event::rejected), 1U);
+}
+
+TEST_P(AskedProcess, ThatIsGoneWhenItIsAskedRefusesToo) {
+    std::uint32_t taken = 0;
+    ASSERT_EQ(cm.destroy(channel, id, taken), 0);
+    Address to = address;
+    to.port = 9;
+    ASSERT_EQ(cm.create(channel, 1, GetParam(), 0, id), 0);
+    ASSERT_EQ(cm.resolve_address(channel, id, {}, {.address = to}, Duration()), 0);
+    ASSERT_EQ(cm.resolve_route(channel, id), 0);
+    process.reset();
+    rdma_ucm_conn_param asked{};
+    asked.valid = 1;
+    ASSERT_EQ(cm.connect(channel, id, asked), 0);
+    pass_second();
+    pass_second();
+    EXPECT_TRUE(is_refused());
+}
+
+TEST_P(AskedProcess, ThatAnotherReplacesIsAskedAgain) {
+    process.reset();
+    pass_second();
+    process = begin();
+    for (int i = 0; i < 3; ++i) pass_second();
+    EXPECT_FALSE(is_refused());
 }
 
 /// Asks for 127.0.0.1, a name that stands for whichever process listens there.

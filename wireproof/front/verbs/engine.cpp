@@ -1,6 +1,7 @@
 #include "wireproof/front/verbs/engine.hpp"
 
 #include <endian.h>
+#include <poll.h>
 
 #include <random>
 #include <string>
@@ -21,6 +22,9 @@ namespace {
 
 // Limits, so that the traffic of one peer delays neither the other peers nor the caller.
 constexpr std::size_t packets_a_turn = 256;  // in each direction
+// The limit is for peers that send without a pause. All that a ring or the socket's usual buffer
+// holds is less.
+constexpr int turns_most = 64;
 constexpr std::size_t packets_a_visit = 32;  // to one peer, before the next peer has its turn
 
 // Forgetting hosts takes up to 0.1 ms, and it may free no place.
@@ -99,6 +103,7 @@ Engine::Engine(Rocev2Wire wire, const Setup& setup)
              .peer_window = proto::ib::peer_window_of(path_mtu_)}),
       connections_(port_, {.ca_guid = ::be64toh(device_guid()),
                            .first_id = static_cast<std::uint32_t>(mix64(seed_ ^ 0x434D)),
+                           .response_timeout = 20,  // 4.3 s, as Linux asks for
                            .grace = Duration::milliseconds(1000)}) {
     port_.neighbours().set_own_gid(gid_of(address_));
     port_.memory().copy_with(&host::copy_guarded);
@@ -257,7 +262,8 @@ Engine::Moved Engine::turn(Instant now) {
         if (!frame) break;
         learn_address(frame->from);
         port_.on_frame(now, *frame);
-        ++received;
+        // Queue pair 1 drops datagrams that come before it has its receives back.
+        if (++received % packets_a_visit == 0) manage(now);
     }
     // A peer may ask whether this process is stopped while the program makes no call. The keeper
     // answers. If no thread can be started, the peer gets no answer, as from a stopped process.
@@ -265,20 +271,34 @@ Engine::Moved Engine::turn(Instant now) {
     if (port_.timeout_is_due(now)) peers_.judge(now, port_.neighbours());
     if (port_.next_deadline() <= now) port_.on_deadline(now);
     manage(now);
+    if (may_expire(now, received)) expire_connections(now);
     tell_events();
     const std::size_t sent = send(now);
     tell_events();  // send() may complete work
-    unfinished_ = unfinished_ || received == packets_a_turn || !peers_.udp().prepare_to_sleep();
+    unfinished_ = unfinished_ || unread_turns_ > 0 || received == packets_a_turn ||
+                  !peers_.udp().prepare_to_sleep();
     if (received > 0 && habit_.anyone_naps()) bell_.ring();
     if (received > 0) shown_.note();
     if (shown_.due(now)) show_counters();
     return {received, sent};
 }
 
-// The limit is for peers that send without a pause. All that a ring or the socket's usual buffer
-// holds is less.
+// This process may have had no processor, and the peer may have ended since. So the timers of
+// connections wait until what the peer sent before has been read.
+bool Engine::may_expire(Instant now, std::size_t received) {
+    const bool due = deadline_of_connections() <= now;
+    // The wire of UDP may say "nothing" once although its socket has packets.
+    const auto socket_has_more = [this] {
+        pollfd wanted{peers_.udp().wait_handle(), POLLIN, 0};
+        return ::poll(&wanted, 1, 0) == 1 && (wanted.revents & POLLIN) != 0;
+    };
+    const bool unread =
+        due && (received == packets_a_turn || !peers_.prepare_to_sleep() || socket_has_more());
+    unread_turns_ = unread && unread_turns_ < turns_most ? unread_turns_ + 1 : 0;
+    return due && unread_turns_ == 0;
+}
+
 void Engine::take_arrived() {
-    constexpr int turns_most = 64;
     peers_.woke();
     for (int i = 0; i < turns_most; ++i) {
         if (turn(clock_.now()).received == 0) return;
@@ -309,13 +329,19 @@ bool Engine::commit(Instant now, PeerId peer, PeerLane& lane, const TxFrame& fra
 
 // The device answers a request for a connection even if no program listens.
 void Engine::manage(Instant now) {
-    ConnectionHearer* const hearer = connection_hearer_;
-    if (hearer != nullptr && hearer->next_deadline() <= now) {
-        hearer->on_deadline(now, connections_.management());
+    connections_.hear(now, [&](const proto::ib::CmEvent& event) { tell(now, event); });
+}
+
+void Engine::expire_connections(Instant now) {
+    if (connection_hearer_ != nullptr && connection_hearer_->next_deadline() <= now) {
+        connection_hearer_->on_deadline(now, connections_.management());
     }
-    connections_.poll(now, [&](const proto::ib::CmEvent& event) {
-        if (hearer != nullptr) hearer->on_event(now, connections_.management(), event);
-    });
+    connections_.poll(now, [&](const proto::ib::CmEvent& event) { tell(now, event); });
+}
+
+void Engine::tell(Instant now, const proto::ib::CmEvent& event) {
+    if (connection_hearer_ == nullptr) return;
+    connection_hearer_->on_event(now, connections_.management(), event);
 }
 
 void Engine::hear_connections(ConnectionHearer& hearer) {

@@ -127,7 +127,8 @@ public:
         if (!let_keeper_listen(now, now)) keeper_.wake_by(now);
         return result;
     }
-    /// Like posting(), for connection management. `use` receives the time and the management.
+    /// Like posting(), for connection management. `use` receives the time and the management. The
+    /// call receives nothing, so no timer expires in it.
     template <class Use>
     auto managing(Use&& use) {
         const std::lock_guard guard(lock_);
@@ -237,15 +238,21 @@ private:
     void tell_events();
     std::size_t send(Instant now);
     void manage(Instant now);
+    bool may_expire(Instant now, std::size_t received);
+    void expire_connections(Instant now);
     std::optional<RxFrame> receive(Instant now);
     bool commit(Instant now, PeerId peer, PeerLane& lane, const TxFrame& frame);
     void tell_device(Instant now);
     void tell(const EventFault& event);
+    void tell(Instant now, const proto::ib::CmEvent& event);
     void show_counters();
     Instant next_deadline() const {
-        Instant next = earliest(port_.next_deadline(), connections_.next_deadline());
+        Instant next = earliest(port_.next_deadline(), deadline_of_connections());
         next = earliest(next, peers_.next_deadline());
-        if (faults_) next = earliest(next, faults_->next_deadline());
+        return faults_ ? earliest(next, faults_->next_deadline()) : next;
+    }
+    Instant deadline_of_connections() const {
+        const Instant next = connections_.next_deadline();
         return connection_hearer_ == nullptr ? next
                                              : earliest(next, connection_hearer_->next_deadline());
     }
@@ -285,6 +292,7 @@ private:
     std::map<PeerId, std::size_t> held_;  // how often
     Instant forget_at_;                   // not before: forgetting takes a while
     bool unfinished_ = false;             // a turn ended at its limit of packets
+    int unread_turns_ = 0;                // in a row: packets came faster than they were read
     bool stalled_ = false;                // a ring was full
     ShownCounters shown_{clock_};
     std::map<std::pair<About, std::uint32_t>, Listener> hearers_;

@@ -53,7 +53,7 @@ public:
     void on_deadline(Instant, ib::ConnectionManagement&) override {}
     Instant next_deadline() const override { return never; }
 
-    /// Empty: no answer came. The management gives up after seconds, so the loop ends.
+    /// Empty: no answer came. The management gives up after a minute, so the loop ends.
     std::optional<ib::CmEvent::What> ask(Engine& from, const Address& to) {
         what_.reset();
         from.hear_connections(*this);
