@@ -172,16 +172,6 @@ int RdmaCm::send_question(Instant now, ib::ConnectionManagement& management, CmI
     return 0;
 }
 
-/// No process has the address that was asked. The answer is that of a host without a listener.
-void RdmaCm::refuse_for_nobody(CmIdentifier& one) {
-    over(one);
-    if (one.is_datagram()) {
-        tell(one, cm_event::unreachable, static_cast<int>(ib::CmServiceStatus::unsupported));
-    } else {
-        tell(one, cm_event::rejected, static_cast<int>(ib::CmReason::invalid_service));
-    }
-}
-
 /// True if this side asks again after a refusal, which the program then does not see: the peer did
 /// not listen yet, or it named its smaller path MTU.
 bool RdmaCm::may_ask_again(Instant now, CmIdentifier& one, const ib::CmEvent& event) {

@@ -25,8 +25,6 @@ using State = CmIdentifier::State;
 constexpr std::uint16_t first_free_port = 0x8000;
 constexpr std::uint16_t free_ports = 28232;  // from the first one on; the kernel's default range
 constexpr std::uint32_t backlog_max = 1024;
-constexpr Duration between_watches = Duration::milliseconds(500);
-constexpr Duration before_second_watch = Duration::milliseconds(10);
 constexpr Duration between_connection_looks = Duration::milliseconds(10);
 
 std::uint64_t service_of(const CmIdentifier& one) {
@@ -317,53 +315,6 @@ void RdmaCm::on_deadline(Instant now, proto::ib::ConnectionManagement& managemen
         if (error != 0) next_look_ = now + between_connection_looks;
         next_look_ = earliest(next_look_, one.asks_again_at);
     }
-}
-
-// A killed process sends no message. But its socket is gone, and another process that takes the
-// address has another socket.
-void RdmaCm::watch(Instant now, CmIdentifier& one) {
-    const auto address = address_of(one.peer_gid);
-    if (!address || !is_local(*address)) return;
-    one.peer_socket = SocketsOfHost().at(*address).value_or(0);
-    one.peer_missed = false;
-    next_watch_ = earliest(next_watch_, now + between_watches);
-}
-
-// Two looks must find the peer gone. Between them the engine reads all that has arrived (a timer
-// expires only then), and so the last datagram of the peer is heard before its end.
-void RdmaCm::look_after_peers(Instant now, proto::ib::ConnectionManagement& management) {
-    next_watch_ = never;
-    const SocketsOfHost sockets;
-    for (auto& [number, one] : identifiers_) {
-        if (!one.connection || !one.peer_socket) continue;
-        const auto socket = sockets.at(*address_of(one.peer_gid));
-        if (socket && *one.peer_socket == 0) one.peer_socket = socket;
-        // A process that has taken the address since may answer a question that is sent again.
-        const bool gone =
-            sockets.known() &&
-            (one.state == State::requesting ? !socket.has_value() : socket != one.peer_socket);
-        if (gone && one.peer_missed) {
-            lose_peer(now, management, one);
-            continue;
-        }
-        one.peer_missed = gone;
-        next_watch_ = earliest(next_watch_, now + (gone ? before_second_watch : between_watches));
-    }
-}
-
-void RdmaCm::lose_peer(Instant now, proto::ib::ConnectionManagement& management,
-                       CmIdentifier& one) {
-    const proto::ib::CmId id = *one.connection;
-    if (one.state != State::requesting) {
-        management.lose(now, id);
-        return;
-    }
-    if (one.is_datagram()) {
-        management.give_up(id);
-    } else {
-        management.reject(now, id, proto::ib::CmReason::timeout);
-    }
-    refuse_for_nobody(one);
 }
 
 int RdmaCm::resolve_route(const ChannelPointer& channel, std::uint32_t number) {
