@@ -32,7 +32,8 @@ void Receiver::on_acked(Channel channel, const SendWindow::Saved& message, Sende
 }
 
 void Receiver::on_nack(Instant now, const Packet& packet, const Others& others) {
-    auto& [session, sender] = others;
+    Session& session = others.session;
+    Sender& sender = others.sender;
     const Header& header = packet.header;
     Outgoing& sent = sender[header.channel];
     const std::uint32_t before = sent.window.under_way();
