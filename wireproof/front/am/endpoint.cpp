@@ -182,7 +182,7 @@ bool Endpoint::Inside::Rounds::next() {
 /// The program may have polled since the last round, and its poll may have taken a wake. Then the
 /// call must not sleep.
 void Endpoint::Inside::Rounds::rest() {
-    const bool busy = *handled_ > 0 || in_.node.turn_is_due() || in_.loop.wakes_taken() != wakes_;
+    const bool busy = *handled_ > 0 || in_.node.has_work() || in_.loop.wakes_taken() != wakes_;
     if (!busy && in_.looks_again(now_)) return;
     if (!busy) {
         const Instant due = earliest(end_, in_.node.next_deadline(), in_.before_sleep());

@@ -136,9 +136,11 @@ public:
     bool keeps_back() const { return waiting_.keeps_back(); }
     /// A turn is due before the caller sleeps: something was posted since the last turn, or the
     /// callback of a get that has ended has not run yet, or an exception ended the last turn.
-    bool turn_is_due() const {
-        return keeps_back() || waiting_.any_asked() || transfers_.any_ended() ||
-               turn_.was_interrupted();
+    bool turn_is_due() const { return has_work() || waiting_.any_asked(); }
+    /// The same, but not for a call that queued nothing because there was no room: another turn
+    /// alone makes none.
+    bool has_work() const {
+        return keeps_back() || transfers_.any_ended() || turn_.was_interrupted();
     }
     /// When the next turn is due if nothing arrives before.
     Instant next_deadline() const;

@@ -303,6 +303,25 @@ TEST(AmNode, WhatWaitsForItsFirstTurnMakesOneDue) {
     EXPECT_FALSE(job[0].keeps_back());
 }
 
+// A caller that waits for room sleeps: another turn alone makes none.
+TEST(AmNode, ACallThatFoundNoRoomIsNoWork) {
+    Job job;
+    ASSERT_EQ(job[0].post(1, ask, words({1})), Status::ok);
+    ASSERT_TRUE(job.settle());
+    Status status = Status::ok;
+    for (int i = 0; i < 100'000 && status == Status::ok; ++i) {
+        status = job[0].post(1, ask, words({2}));
+        if (i % 8 == 7) job[0].push(job.now);
+    }
+    ASSERT_EQ(status, Status::would_block);
+    job[0].push(job.now);
+    job[0].poll(job.now);
+    EXPECT_FALSE(job[0].turn_is_due());
+    EXPECT_EQ(job[0].post(1, ask, words({3})), Status::would_block);
+    EXPECT_TRUE(job[0].turn_is_due());
+    EXPECT_FALSE(job[0].has_work());
+}
+
 TEST(AmNode, ReportsHandlersThatThePeerDoesNotHaveToTheSender) {
     Job job;
     std::vector<std::byte> memory(8);

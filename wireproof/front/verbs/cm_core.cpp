@@ -301,12 +301,18 @@ void RdmaCm::resolve_to(CmIdentifier& one, Address to) {
 }
 
 void RdmaCm::on_deadline(Instant now, proto::ib::ConnectionManagement& management) {
-    if (next_watch_ <= now) look_after_peers(now, management);
+    // If there is no memory now, this is tried again later.
+    if (next_watch_ <= now) {
+        const int error = errno_of([&] {
+            look_after_peers(now, management);
+            return 0;
+        });
+        if (error != 0) next_watch_ = now + between_connection_looks;
+    }
     if (next_look_ > now) return;
     next_look_ = never;
     for (auto& entry : identifiers_) {
         CmIdentifier& one = entry.second;
-        // If there is no memory now, this is tried again later.
         const int error = errno_of([&] {
             if (one.state == State::resolving) seek(now, one);
             if (one.asks_again_at <= now) ask_again(now, management, one);

@@ -33,9 +33,11 @@ void RdmaCm::look_after_peers(Instant now, proto::ib::ConnectionManagement& mana
         const auto socket = sockets.at(*address_of(one.peer_gid));
         if (socket && *one.peer_socket == 0) one.peer_socket = socket;
         // A process that has taken the address since may answer a question that is sent again.
+        // A peer whose socket was never seen may use none of the kernel's.
         const bool gone =
             sockets.known() &&
-            (one.state == State::requesting ? !socket.has_value() : socket != one.peer_socket);
+            (one.state == State::requesting ? !socket.has_value()
+                                            : *one.peer_socket != 0 && socket != one.peer_socket);
         if (gone && one.peer_missed) {
             lose_peer(now, management, one);
             continue;

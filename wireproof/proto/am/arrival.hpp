@@ -1,8 +1,9 @@
 // What a frame says, as values. On shared memory the peer may change a frame while this end looks
 // at it. So control bytes are read here (and by HeaderWords), each once, and whatever the engine
-// decides, it decides on the values. Payload stays where it is: its length is one of the values,
-// and its bytes mean nothing to the engine. If a fast path has read a header and does not accept
-// the frame, it has changed nothing; the general path then reads the frame as if it were new.
+// decides, it decides on the values (only the map of a NACK is read where it is used). Payload
+// stays where it is: its length is one of the values, and its bytes mean nothing to the engine. If
+// a fast path has read a header and does not accept the frame, it has changed nothing; the general
+// path then reads the frame as if it were new.
 #pragma once
 
 #include <algorithm>

@@ -68,7 +68,6 @@ TEST(RcSend, WaitsAsLongAsItsTimeoutSaysAndForEverWithoutOne) {
     EXPECT_EQ(pair.a.port.next_deadline(), never);
 }
 
-// RC-9: the specification allows an answer timeout of up to four times its nominal length.
 // A wire counts what is sent again.
 TEST(RcSend, OnlyAPacketThatLeavesAgainIsMarkedAsResent) {
     RcPair pair;
@@ -79,6 +78,7 @@ TEST(RcSend, OnlyAPacketThatLeavesAgainIsMarkedAsResent) {
     EXPECT_EQ(pair.a.leaving_marks(pair.now), (std::vector<bool>{true, false}));
 }
 
+// RC-9: the specification allows an answer timeout of up to four times its nominal length.
 TEST(RcSend, ATimeoutMayBeLongerByAFactor) {
     RcPair pair(PairSettings{.transport = Transport::rc, .queue_pair = {.timeout_factor = 4}});
     pair.send(10);
