@@ -24,14 +24,18 @@ void Connection::leave_fast_path() {
 }
 
 [[gnu::noinline]] RxVerdict Connection::on_other(Instant now, const RxFrame& frame) {
+    leave_fast_path();
+    if (receiver_.accept_chunk_packet(now, frame, others())) {
+        if (frame.after_overrun) receiver_.note_overrun();
+        return note_verdict(now, RxVerdict::accepted);
+    }
     return on_arrival(now, read(frame));
 }
 
 RxVerdict Connection::on_arrival(Instant now, const Arrival& arrival) {
     leave_fast_path();
     if (arrival.after_overrun) receiver_.note_overrun();
-    const bool chunk = receiver_.accept_chunk_packet(now, arrival, others());
-    const RxVerdict verdict = chunk ? RxVerdict::accepted : judge(now, arrival);
+    const RxVerdict verdict = judge(now, arrival);
     if (session_.ended.active) receiver_.deliveries.drop();
     return note_verdict(now, verdict);
 }

@@ -20,8 +20,9 @@ struct Receiver::NextOfChunk {
 
 // Where the bytes of this packet go, if it is a full packet, neither the first nor the last of its
 // chunk, and the next in order. Of its header, only the acks and the checksum remain to be checked.
-std::optional<Receiver::NextOfChunk> Receiver::next_of_chunk(const HeaderWords& header,
-                                                             const Session& session) {
+// Inline, so that the header stays in registers.
+[[gnu::always_inline]] inline std::optional<Receiver::NextOfChunk> Receiver::next_of_chunk(
+    const HeaderWords& header, const Session& session) {
     const bool stores = header.flow == channels_[0].chunk_flow;
     if (!stores && header.flow != channels_[1].chunk_flow) return std::nullopt;
     const Channel channel = stores ? Channel::request : Channel::reply;
@@ -45,20 +46,25 @@ std::optional<Receiver::NextOfChunk> Receiver::next_of_chunk(const HeaderWords& 
                        header.ack};
 }
 
-bool Receiver::accept_chunk_packet(Instant now, const Arrival& arrival, const Others& others) {
+bool Receiver::accept_chunk_packet(Instant now, const RxFrame& frame, const Others& others) {
     const Config& config = others.session.config();
-    const std::size_t size = arrival.bytes.size();
-    const bool usual = size == config.packet_max && arrival.integrity != Integrity::damaged;
-    if (!config.takes_fast_paths() || !usual || arrival.marked) return false;
-    const auto next = next_of_chunk(arrival.head, others.session);
+    const std::size_t size = frame.bytes.size();
+    const bool usual = size == config.packet_max && frame.integrity != Integrity::damaged;
+    if (!config.takes_fast_paths() || !usual || frame.marked) return false;
+    const auto head = frame.bytes.first<HeaderWords::size>();
+    const std::uint64_t first = HeaderWords::first_in(head);
+    const std::uint64_t flow = first & HeaderWords::flow_mask;
+    if (flow != channels_[0].chunk_flow && flow != channels_[1].chunk_flow) return false;
+    const HeaderWords header = HeaderWords::decode(first, head);
+    const auto next = next_of_chunk(header, others.session);
     if (!next) return false;
-    if (arrival.integrity == Integrity::check &&
-        !checksum_holds(config.layout, arrival.head, arrival.bytes, config.trusts_payload)) {
+    if (frame.integrity == Integrity::check &&
+        !checksum_holds(config.layout, frame.bytes, config.trusts_payload)) {
         return false;
     }
     if (!says_news(next->ack, others.sender)) deliveries.expect_nothing();
     commit(now, next->ack, others);
-    std::memcpy(next->to, arrival.bytes.data() + HeaderWords::size, config.data_max());
+    std::memcpy(next->to, frame.bytes.data() + HeaderWords::size, config.data_max());
     next->window->mark(next->chunk->arrived++);
     return true;
 }

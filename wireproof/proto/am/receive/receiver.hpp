@@ -73,7 +73,7 @@ public:
     /// come. False: nothing has changed, and nothing that was read is used any more.
     inline bool accept_message(Instant now, const RxFrame& frame, bool predicting,
                                const Others& others);
-    bool accept_chunk_packet(Instant now, const Arrival& arrival, const Others& others);
+    bool accept_chunk_packet(Instant now, const RxFrame& frame, const Others& others);
     /// Accepts packets of one chunk that arrived together. One by one, each would begin with a read
     /// of fields that were just written in parts; this read waits until the copy of the packet
     /// before it has reached the cache.
@@ -221,7 +221,8 @@ private:
     inline void pass_message(std::uint32_t handler, ConstBytes arguments);
     template <Channel channel>
     inline bool unpack_fast_on(std::size_t message_max, const Sender& sender);
-    std::optional<NextOfChunk> next_of_chunk(const HeaderWords& header, const Session& session);
+    inline std::optional<NextOfChunk> next_of_chunk(const HeaderWords& header,
+                                                    const Session& session);
 
     const MemoryTable* memory_;
     const HandlerTable* handlers_ = nullptr;
