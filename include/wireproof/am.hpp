@@ -261,8 +261,8 @@ public:
     /// As get(), but does not block. ok: the get is queued. The caller must not use `destination`
     /// until the Endpoint calls `done` with the result: ok, forbidden, peer_lost or closed. If this
     /// call returns another status than ok, the Endpoint does not call `done`. would_block: see
-    /// request(), or too many gets from the peer are under way. not_allowed: called inside a
-    /// handler. Also no_such_peer and too_long.
+    /// request(), or too many gets are under way or wait for the poll that calls their `done`.
+    /// not_allowed: called inside a handler. Also no_such_peer and too_long.
     [[nodiscard]] Status get_async(std::size_t peer, std::uint64_t address,
                                    std::span<std::byte> destination, Done done);
 

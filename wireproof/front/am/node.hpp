@@ -137,8 +137,8 @@ public:
     /// A turn is due before the caller sleeps: something was posted since the last turn, or the
     /// callback of a get that has ended has not run yet, or an exception ended the last turn.
     bool turn_is_due() const { return has_work() || waiting_.any_asked(); }
-    /// The same, but not for a call that queued nothing because there was no room: another turn
-    /// alone makes none.
+    /// The same, except after a call that found no room and so queued nothing: a turn in which
+    /// nothing arrives makes no room.
     bool has_work() const {
         return keeps_back() || transfers_.any_ended() || turn_.was_interrupted();
     }

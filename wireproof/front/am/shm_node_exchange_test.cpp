@@ -112,35 +112,34 @@ TEST(ShmNode, InAHandlerItIsKnownWhatItsFrameAcknowledged) {
     EXPECT_EQ(seen, 4);
 }
 
+/// Node 0 may get 64 bytes of node 1, and its last request has been answered.
+struct ReadableNodes : Nodes {
+    ReadableNodes() : Nodes(2) {
+        answer_all();
+        converse();
+        EXPECT_TRUE((*this)[1].register_memory(0, 4096, memory, Rights{.get = true}));
+        rest();
+        exchange();
+    }
+    std::vector<std::byte> memory = std::vector<std::byte>(64, std::byte{9});
+    std::vector<std::byte> read = std::vector<std::byte>(64);
+};
+
 TEST(ShmNode, BehindAnAnswerItIsReadAtOnce) {
-    Nodes nodes(2);
-    nodes.answer_all();
-    nodes.converse();
-    std::vector<std::byte> memory(64, std::byte{9});
-    std::vector<std::byte> read(64);
-    ASSERT_TRUE(nodes[1].register_memory(0, 4096, memory, Rights{.get = true}));
-    nodes.rest();
-    nodes.exchange();
+    ReadableNodes nodes;
     const std::uint64_t before = nodes[0].gets_at_once();
     bool ended = false;
-    ASSERT_EQ(nodes[0].get(1, 4096, read, [&](Status) { ended = true; }), Status::ok);
+    ASSERT_EQ(nodes[0].get(1, 4096, nodes.read, [&](Status) { ended = true; }), Status::ok);
     EXPECT_EQ(nodes[0].gets_at_once(), before + 1) << "no request of ours can still change it";
     ASSERT_TRUE(nodes.run([&] { return ended; }));
-    EXPECT_EQ(read, memory);
+    EXPECT_EQ(nodes.read, nodes.memory);
 }
 
 // As many gets over UDP would fill a window.
 TEST(ShmNode, GetsThatEndAtOnceWaitForATurnAfterSoMany) {
-    Nodes nodes(2);
-    nodes.answer_all();
-    nodes.converse();
-    std::vector<std::byte> memory(64, std::byte{9});
-    std::vector<std::byte> read(64);
-    ASSERT_TRUE(nodes[1].register_memory(0, 4096, memory, Rights{.get = true}));
-    nodes.rest();
-    nodes.exchange();
+    ReadableNodes nodes;
     std::size_t ended = 0;
-    const auto get = [&] { return nodes[0].get(1, 4096, read, [&](Status) { ++ended; }); };
+    const auto get = [&] { return nodes[0].get(1, 4096, nodes.read, [&](Status) { ++ended; }); };
     for (std::size_t i = 0; i < Transfers::owed_most; ++i) ASSERT_EQ(get(), Status::ok);
     EXPECT_EQ(get(), Status::would_block);
     nodes[0].poll(nodes.now);
