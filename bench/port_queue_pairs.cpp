@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "wireproof/base/random.hpp"
-#include "wireproof/proto/ib/connection.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
 
 namespace wireproof::proto::ib {
 namespace {

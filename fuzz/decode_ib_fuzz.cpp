@@ -6,9 +6,9 @@
 
 #include "wireproof/base/check.hpp"
 #include "wireproof/base/pcap.hpp"
-#include "wireproof/proto/ib/cm_messages.hpp"
-#include "wireproof/proto/ib/native_frame.hpp"
-#include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/proto/ib/cm/cm_messages.hpp"
+#include "wireproof/proto/ib/packet/native_frame.hpp"
+#include "wireproof/proto/ib/packet/packet.hpp"
 #include "wireproof/wire/udp/rocev2_datagram.hpp"
 
 namespace wireproof {

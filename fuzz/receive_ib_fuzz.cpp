@@ -8,7 +8,7 @@
 #include "fuzz/input.hpp"
 
 #include "wireproof/base/check.hpp"
-#include "wireproof/proto/ib/port.hpp"
+#include "wireproof/proto/ib/port/port.hpp"
 
 namespace wireproof::proto::ib {
 namespace {

@@ -14,8 +14,8 @@
 #include "fuzz/input.hpp"
 
 #include "wireproof/base/check.hpp"
-#include "wireproof/front/verbs/peers.hpp"
-#include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/front/verbs/peers/peers.hpp"
+#include "wireproof/proto/ib/packet/packet.hpp"
 
 namespace wireproof::verbs {
 namespace {

@@ -293,7 +293,7 @@ def self_test():
         "wireproof/core/m.py": "import time\n",
         "wireproof/proto/am/n.h": '#include "wireproof/wire/udp/b.hpp"\n',
         "wireproof/front/o.c": "\n" * (LINES_MAX + 1),
-        "wireproof/front/verbs/p.c": '#include "wireproof/front/verbs/engine.hpp"\n',
+        "wireproof/front/verbs/p.c": '#include "wireproof/front/verbs/device/device.hpp"\n',
         "wireproof/front/c/q.cpp": '#include "wireproof/front/am/node.hpp"\n',
         "wireproof/front/c/r.cpp": '#include "wireproof/core/engine.hpp"\n',
         "wireproof/front/am/s.cpp": '#include "wireproof/front/c/guard.hpp"\n',

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "wireproof/front/ib/device.hpp"
-#include "wireproof/proto/ib/connection.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
 
 namespace wireproof::hostile {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "wireproof/base/random.hpp"
-#include "wireproof/proto/ib/cm_messages.hpp"
-#include "wireproof/proto/ib/memory_table.hpp"
-#include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/proto/ib/cm/cm_messages.hpp"
+#include "wireproof/proto/ib/packet/packet.hpp"
+#include "wireproof/proto/ib/transport/memory_table.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::hostile {

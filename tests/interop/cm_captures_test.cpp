@@ -1,7 +1,7 @@
 // The datagrams of communication management between two Linux hosts that connected by rdma_cm.
 #include "tests/interop/rocev2_captures.hpp"
 
-#include "wireproof/proto/ib/connection_management.hpp"
+#include "wireproof/proto/ib/cm/connection_management.hpp"
 
 namespace wireproof::test {
 namespace {

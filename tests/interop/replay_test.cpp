@@ -11,7 +11,7 @@
 
 #include "tests/interop/rocev2_captures.hpp"
 
-#include "wireproof/proto/ib/port.hpp"
+#include "wireproof/proto/ib/port/port.hpp"
 
 namespace wireproof::test {
 namespace {

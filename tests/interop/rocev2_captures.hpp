@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "wireproof/base/pcap.hpp"
-#include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/proto/ib/packet/packet.hpp"
 #include "wireproof/wire/udp/rocev2_datagram.hpp"
 
 namespace wireproof::test {

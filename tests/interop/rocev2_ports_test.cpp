@@ -5,7 +5,7 @@
 #include "tests/interop/loopback_hosts.hpp"
 
 #include "wireproof/core/pump.hpp"
-#include "wireproof/proto/ib/port_test_kit.hpp"
+#include "wireproof/proto/ib/port/port_test_kit.hpp"
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 

@@ -14,7 +14,7 @@
 #include "tests/interop/loopback_hosts.hpp"
 #include "tests/interop/tshark.hpp"
 
-#include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/proto/ib/packet/packet.hpp"
 #include "wireproof/wire/udp/ipv6_test_kit.hpp"
 #include "wireproof/wire/udp/rocev2_datagram.hpp"
 

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "wireproof/core/pump.hpp"
-#include "wireproof/proto/ib/connection.hpp"
-#include "wireproof/proto/ib/port_test_kit.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
+#include "wireproof/proto/ib/port/port_test_kit.hpp"
 #include "wireproof/sim/network.hpp"
 #include "wireproof/sim/run.hpp"
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "wireproof/front/verbs/verbs_test_kit.hpp"
+#include "wireproof/front/verbs/objects/verbs_test_kit.hpp"
 
 namespace wireproof::verbs::test {
 namespace {

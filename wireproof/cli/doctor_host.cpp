@@ -18,8 +18,8 @@
 
 #include "wireproof/cli/doctor_checks.hpp"
 #include "wireproof/cli/drop_in.hpp"
-#include "wireproof/front/verbs/settings.hpp"
-#include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/front/verbs/device/settings.hpp"
+#include "wireproof/proto/ib/packet/packet.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 #include "wireproof/wire/udp/socket.hpp"

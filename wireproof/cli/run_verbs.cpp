@@ -17,7 +17,7 @@
 #include "wireproof/cli/subcommands.hpp"
 #include "wireproof/cli/verbs_config.hpp"
 #include "wireproof/cli/write_signals.hpp"
-#include "wireproof/front/verbs/settings.hpp"
+#include "wireproof/front/verbs/device/settings.hpp"
 
 namespace wireproof::cli {
 namespace {

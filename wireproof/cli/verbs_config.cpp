@@ -9,7 +9,7 @@
 #include "wireproof/cli/config_toml.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/option_text.hpp"
-#include "wireproof/front/verbs/settings.hpp"
+#include "wireproof/front/verbs/device/settings.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "wireproof/app/capture/link_layer.hpp"
 #include "wireproof/base/pcap.hpp"
-#include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/proto/ib/packet/packet.hpp"
 #include "wireproof/wire/udp/rocev2_segments.hpp"
 
 namespace wireproof::capture {

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "wireproof/app/capture/capture_walk.hpp"
-#include "wireproof/proto/ib/cm_messages.hpp"
+#include "wireproof/proto/ib/cm/cm_messages.hpp"
 
 namespace wireproof::capture {
 

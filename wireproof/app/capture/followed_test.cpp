@@ -8,7 +8,7 @@
 #include "wireproof/app/capture/followed_responder.hpp"
 #include "wireproof/app/capture/sent_sequence.hpp"
 #include "wireproof/base/random.hpp"
-#include "wireproof/proto/ib/port.hpp"
+#include "wireproof/proto/ib/port/port.hpp"
 
 namespace wireproof::capture {
 namespace {

@@ -14,7 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "wireproof/proto/ib/psn.hpp"
+#include "wireproof/proto/ib/packet/psn.hpp"
 
 namespace wireproof::capture {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/proto/ib/packet/packet.hpp"
 
 namespace wireproof::capture {
 

@@ -8,8 +8,8 @@
 #include "wireproof/app/common/no_answer.hpp"
 #include "wireproof/base/random.hpp"
 #include "wireproof/core/pump.hpp"
-#include "wireproof/proto/ib/connection.hpp"
-#include "wireproof/proto/ib/peer_window.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
+#include "wireproof/proto/ib/transport/peer_window.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 
 namespace wireproof::app {

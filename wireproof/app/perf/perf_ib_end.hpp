@@ -14,7 +14,7 @@
 #include "wireproof/app/perf/perf_message_order.hpp"
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/host/spin_clock.hpp"
-#include "wireproof/proto/ib/port.hpp"
+#include "wireproof/proto/ib/port/port.hpp"
 
 namespace wireproof::app {
 

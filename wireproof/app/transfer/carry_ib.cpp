@@ -7,8 +7,8 @@
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/transfer/ib_transfer.hpp"
 #include "wireproof/front/ib/native_wire.hpp"
-#include "wireproof/proto/ib/packet.hpp"
-#include "wireproof/proto/ib/path_mtu.hpp"
+#include "wireproof/proto/ib/packet/packet.hpp"
+#include "wireproof/proto/ib/packet/path_mtu.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 
 namespace wireproof::app {

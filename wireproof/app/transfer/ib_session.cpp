@@ -5,8 +5,8 @@
 #include "wireproof/app/common/no_answer.hpp"
 #include "wireproof/base/random.hpp"
 #include "wireproof/core/pump.hpp"
-#include "wireproof/proto/ib/connection.hpp"
-#include "wireproof/proto/ib/path_mtu.hpp"
+#include "wireproof/proto/ib/packet/path_mtu.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
 
 namespace wireproof::app {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "wireproof/host/any_wire.hpp"
-#include "wireproof/proto/ib/port.hpp"
+#include "wireproof/proto/ib/port/port.hpp"
 
 namespace wireproof::app {
 

@@ -1,6 +1,6 @@
 // Queue pair 1 of each of two hosts on the loopback network. Packets are lost and damaged between
 // the socket and the ICRC check. Time is simulated, so waiting takes no real time.
-#include "wireproof/proto/ib/cm_queue_pair.hpp"
+#include "wireproof/proto/ib/cm/cm_queue_pair.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "wireproof/front/ib/device_test_kit.hpp"
 #include "wireproof/front/ib/icrc_wire.hpp"
-#include "wireproof/proto/ib/connection.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 #include "wireproof/wire/udp/udp_wire.hpp"
 

@@ -6,9 +6,9 @@
 
 #include "wireproof/base/check.hpp"
 #include "wireproof/ib.hpp"
-#include "wireproof/proto/ib/completion_queue.hpp"
-#include "wireproof/proto/ib/congestion_choice.hpp"
-#include "wireproof/proto/ib/opcode.hpp"
+#include "wireproof/proto/ib/packet/opcode.hpp"
+#include "wireproof/proto/ib/transport/completion_queue.hpp"
+#include "wireproof/proto/ib/transport/congestion_choice.hpp"
 
 namespace wireproof::ib {
 

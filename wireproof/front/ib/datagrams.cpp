@@ -2,7 +2,7 @@
 // learn such addresses.
 #include "wireproof/front/ib/device.hpp"
 #include "wireproof/front/ib/private_data.hpp"
-#include "wireproof/proto/ib/psn.hpp"
+#include "wireproof/proto/ib/packet/psn.hpp"
 
 namespace wireproof::ib {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "wireproof/front/ib/scripted_peer_test_kit.hpp"
-#include "wireproof/proto/ib/path_mtu.hpp"
+#include "wireproof/proto/ib/packet/path_mtu.hpp"
 
 namespace wireproof::ib::test {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "wireproof/front/ib/conversions.hpp"
 #include "wireproof/host/wait.hpp"
-#include "wireproof/proto/ib/connection.hpp"
-#include "wireproof/proto/ib/path_mtu.hpp"
-#include "wireproof/proto/ib/peer_window.hpp"
+#include "wireproof/proto/ib/packet/path_mtu.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
+#include "wireproof/proto/ib/transport/peer_window.hpp"
 
 namespace wireproof::ib {
 namespace {

@@ -16,9 +16,9 @@
 #include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/ib.hpp"
-#include "wireproof/proto/ib/cm_queue_pair.hpp"
-#include "wireproof/proto/ib/connection.hpp"
-#include "wireproof/proto/ib/port.hpp"
+#include "wireproof/proto/ib/cm/cm_queue_pair.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
+#include "wireproof/proto/ib/port/port.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
 namespace wireproof::ib {

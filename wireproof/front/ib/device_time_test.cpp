@@ -8,8 +8,8 @@
 
 #include "wireproof/front/ib/device.hpp"
 #include "wireproof/front/ib/device_test_kit.hpp"
-#include "wireproof/proto/ib/connection.hpp"
-#include "wireproof/proto/ib/path_mtu.hpp"
+#include "wireproof/proto/ib/packet/path_mtu.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
 
 namespace wireproof::ib::test {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "wireproof/core/peer_trouble.hpp"
 #include "wireproof/core/wire.hpp"
-#include "wireproof/proto/ib/native_frame.hpp"
+#include "wireproof/proto/ib/packet/native_frame.hpp"
 
 namespace wireproof::proto::ib {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "wireproof/proto/ib/packet_test_kit.hpp"
+#include "wireproof/proto/ib/packet/packet_test_kit.hpp"
 #include "wireproof/wire/memory/memory_wire.hpp"
 
 namespace wireproof::proto::ib::test {

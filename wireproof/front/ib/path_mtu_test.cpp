@@ -16,7 +16,7 @@
 #include <string>
 
 #include "wireproof/ib.hpp"
-#include "wireproof/proto/ib/cm_messages.hpp"
+#include "wireproof/proto/ib/cm/cm_messages.hpp"
 #include "wireproof/wire/udp/socket.hpp"
 
 namespace wireproof::ib {

@@ -3,7 +3,7 @@
 
 #include "wireproof/front/ib/device.hpp"
 #include "wireproof/front/ib/device_test_kit.hpp"
-#include "wireproof/proto/ib/connection.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
 
 namespace wireproof::ib::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "wireproof/proto/ib/cm_messages.hpp"
+#include "wireproof/proto/ib/cm/cm_messages.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::ib {

@@ -4,8 +4,8 @@
 #include "wireproof/front/ib/conversions.hpp"
 #include "wireproof/front/ib/device.hpp"
 #include "wireproof/front/ib/timer_codes.hpp"
-#include "wireproof/proto/ib/connection.hpp"
-#include "wireproof/proto/ib/path_mtu.hpp"
+#include "wireproof/proto/ib/packet/path_mtu.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
 
 namespace wireproof::ib {
 namespace {

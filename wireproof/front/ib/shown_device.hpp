@@ -8,7 +8,7 @@
 
 #include "wireproof/host/counters/counter_section.hpp"
 #include "wireproof/host/counters/publish_pace.hpp"
-#include "wireproof/proto/ib/port.hpp"
+#include "wireproof/proto/ib/port/port.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
 namespace wireproof::ib {

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstdint>
 
-#include "wireproof/proto/ib/aeth_codes.hpp"
-#include "wireproof/proto/ib/queue_pair_core.hpp"
+#include "wireproof/proto/ib/packet/aeth_codes.hpp"
+#include "wireproof/proto/ib/transport/queue_pair_core.hpp"
 
 namespace wireproof::ib {
 

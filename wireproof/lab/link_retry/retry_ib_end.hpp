@@ -2,7 +2,7 @@
 #pragma once
 
 #include "wireproof/lab/link_retry/retry_ends.hpp"
-#include "wireproof/proto/ib/connection.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
 
 namespace wireproof::lab {
 

@@ -8,8 +8,8 @@
 #include "wireproof/lab/link_retry/retry_point.hpp"
 #include "wireproof/lab/link_retry/retry_unit_line.hpp"
 #include "wireproof/proto/am/config.hpp"
-#include "wireproof/proto/ib/native_frame.hpp"
-#include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/proto/ib/packet/native_frame.hpp"
+#include "wireproof/proto/ib/packet/packet.hpp"
 #include "wireproof/proto/pcie/wire_format.hpp"
 
 namespace wireproof::lab {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "wireproof/proto/ib/path_mtu.hpp"
+#include "wireproof/proto/ib/packet/path_mtu.hpp"
 
 namespace wireproof::lab {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "wireproof/lab/search/search_pair.hpp"
-#include "wireproof/proto/ib/port.hpp"
+#include "wireproof/proto/ib/port/port.hpp"
 
 namespace wireproof::lab {
 

@@ -7,8 +7,8 @@
 
 #include "wireproof/core/pump.hpp"
 #include "wireproof/lab/sharing/shared_link.hpp"
-#include "wireproof/proto/ib/connection.hpp"
-#include "wireproof/proto/ib/port.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
+#include "wireproof/proto/ib/port/port.hpp"
 
 namespace wireproof::lab {
 

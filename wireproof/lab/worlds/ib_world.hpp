@@ -10,7 +10,7 @@
 #include "wireproof/base/instant.hpp"
 #include "wireproof/core/congestion/kind.hpp"
 #include "wireproof/core/fingerprint.hpp"
-#include "wireproof/proto/ib/opcode.hpp"
+#include "wireproof/proto/ib/packet/opcode.hpp"
 
 namespace wireproof::lab {
 

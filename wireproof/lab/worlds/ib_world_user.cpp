@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "wireproof/proto/ib/connection.hpp"
-#include "wireproof/proto/ib/path_mtu.hpp"
+#include "wireproof/proto/ib/packet/path_mtu.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
 
 namespace wireproof::lab {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "wireproof/base/random.hpp"
-#include "wireproof/proto/ib/port.hpp"
+#include "wireproof/proto/ib/port/port.hpp"
 
 namespace wireproof::lab {
 

@@ -1,8 +1,8 @@
 // Threads that the program cancels (pthread_cancel) while they are in a hook.
 #include <pthread.h>
 
-#include "wireproof/front/verbs/cancel_test_kit.hpp"
 #include "wireproof/front/verbs/hooks/hooks_test_kit.hpp"
+#include "wireproof/front/verbs/objects/cancel_test_kit.hpp"
 
 namespace hooks_test {
 namespace {

@@ -1,0 +1,475 @@
+#include "wireproof/front/verbs/device/device.hpp"
+
+#include <endian.h>
+#include <poll.h>
+
+#include <random>
+#include <string>
+
+#include "wireproof/base/random.hpp"
+#include "wireproof/front/verbs/device/addressing.hpp"
+#include "wireproof/front/verbs/device/limits.hpp"
+#include "wireproof/front/verbs/objects/device_list.hpp"
+#include "wireproof/host/memory_guard.hpp"
+#include "wireproof/host/relax.hpp"
+#include "wireproof/host/wait.hpp"
+#include "wireproof/proto/ib/packet/packet.hpp"
+#include "wireproof/proto/ib/transport/peer_window.hpp"
+#include "wireproof/wire/udp/icrc.hpp"
+
+namespace wireproof::verbs {
+namespace {
+
+// Limits, so that the traffic of one peer delays neither the other peers nor the caller.
+constexpr std::size_t packets_a_turn = 256;  // in each direction
+// The limit is for peers that send without a pause. All that a ring or the socket's usual buffer
+// holds is less.
+constexpr int turns_most = 64;
+constexpr std::size_t packets_a_visit = 32;  // to one peer, before the next peer has its turn
+
+// Forgetting hosts takes up to 0.1 ms, and it may free no place.
+constexpr Duration between_forgetting = Duration::milliseconds(2);
+
+std::uint64_t random_seed() {
+    std::random_device system;
+    return std::uint64_t{system()} << 32 | system();
+}
+
+Address loopback(std::uint8_t last) {
+    Address address;
+    address.family = Address::Family::ipv4;
+    address.port = rocev2_port;
+    address.host = {127, 0, 0, last};
+    return address;
+}
+
+Expected<Rocev2Wire> open_wire(const Address& local, std::size_t path_mtu,
+                               const Settings& settings) {
+    return Rocev2Wire::open({.local = local,
+                             .strangers_max = limits::strangers,
+                             .frame_max = proto::ib::packet_max(path_mtu),
+                             .receive_buffer = settings.receive_buffer,
+                             .ecn = ecn_at(local, settings.congestion.used(local.is_loopback()))});
+}
+
+// Processes share the addresses out by binding sockets: only one process can bind an address, and
+// the kernel releases the address when the process is killed.
+Expected<Rocev2Wire> open_first_free(std::size_t path_mtu, const Settings& settings) {
+    constexpr std::uint8_t last = 254;
+    for (std::uint8_t host = 1;; ++host) {
+        auto wire = open_wire(loopback(host), path_mtu, settings);
+        if (wire || host == last) return wire;
+    }
+}
+
+}  // namespace
+
+Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
+    const Address first = settings.address.value_or(loopback(1));
+    if (settings.link == Link::infiniband && lid_of(first) == 0) {
+        return unexpected(
+            first.to_string() +
+            " gives no LID for InfiniBand: the last 16 bits of an IPv4 address do, if "
+            "they are from 1 to 49151");
+    }
+    const auto room = Rocev2Wire::frame_max_at(first);
+    if (!room) return tl::unexpected(room.error());
+    const std::size_t path_mtu = proto::ib::path_mtu_within(*room);
+    if (path_mtu == 0) return unexpected("the interface carries no path MTU, not even 256");
+    auto wire = settings.address ? open_wire(*settings.address, path_mtu, settings)
+                                 : open_first_free(path_mtu, settings);
+    if (!wire) return tl::unexpected(wire.error());
+    const bool tampers = !settings.faults.empty() || !settings.packet_log.empty();
+    auto engine = std::make_shared<Engine>(
+        std::move(*wire), Setup{.path_mtu = path_mtu,
+                                .seed = settings.seed ? *settings.seed : random_seed(),
+                                .link = settings.link,
+                                .shared_memory = settings.shared_memory && !tampers,
+                                .congestion = settings.congestion});
+    if (const auto done = engine->tamper(settings); !done) return tl::unexpected(done.error());
+    return engine;
+}
+
+Engine::Engine(Rocev2Wire wire, const Setup& setup)
+    : address_(wire.local_address()),
+      path_mtu_(setup.path_mtu),
+      seed_(setup.seed),
+      link_(setup.link),
+      congestion_(setup.congestion),
+      peers_(std::move(wire), setup.shared_memory),
+      port_({.path_mtu = path_mtu_,
+             .first_number = static_cast<std::uint32_t>(2 + Random(seed_).below(0xFFFFFD)),
+             .key_seed = mix64(seed_),
+             .peer_window = proto::ib::peer_window_of(path_mtu_)}),
+      connections_(port_, {.ca_guid = ::be64toh(device_guid()),
+                           .first_id = static_cast<std::uint32_t>(mix64(seed_ ^ 0x434D)),
+                           .response_timeout = 20,  // 4.3 s, as Linux asks for
+                           .grace = Duration::milliseconds(1000)}) {
+    port_.neighbours().set_own_gid(gid_of(address_));
+    port_.memory().copy_with(&host::copy_guarded);
+    show_counters();
+}
+
+Expected<void> Engine::tamper(const Settings& settings) {
+    if (settings.faults.empty() && settings.packet_log.empty()) return {};
+    const Instant now = clock_.now();
+    std::optional<PacketLog> log;
+    if (!settings.packet_log.empty()) {
+        auto made = PacketLog::create(settings.packet_log, now);
+        if (!made) return tl::unexpected(made.error());
+        log.emplace(std::move(*made));
+    }
+    faults_ = std::make_unique<Faults>(settings.faults, seed_, std::move(log), address_,
+                                       port_.config().first_number);
+    faults_->begin(now);
+    if (faults_->keeps_time()) start_keeper();
+    return {};
+}
+
+void Engine::start_keeper() {
+    const std::lock_guard guard(lock_);
+    run_keeper();
+}
+
+void Engine::run_keeper() {
+    keeper_.start(peers_.wait_handles(), [this] { return keepers_turn(); });
+}
+
+void Engine::hear(const void* owner, About what, std::uint32_t number, Hearer hearer) {
+    const std::lock_guard guard(lock_);
+    hearers_[{what, number}] = {owner, std::move(hearer)};
+}
+
+void Engine::plan_failures(std::uint32_t number) {
+    if (!faults_) return;
+    const std::lock_guard guard(lock_);
+    for (const CompletionFault& fault : faults_->completions()) {
+        if (fault.queue_pair.value_or(faults_->place_of(number)) != faults_->place_of(number)) {
+            continue;
+        }
+        if (fault.of == CompletionFault::Of::receive) {
+            port_.fail_receive(number, fault.nth, fault.status);
+        } else {
+            port_.fail_send(number, fault.nth, fault.status);
+        }
+    }
+}
+
+void Engine::hear_device(const void* owner, std::function<void(News)> hearer) {
+    const std::lock_guard guard(lock_);
+    device_hearers_[owner] = std::move(hearer);
+}
+
+bool Engine::port_is_up() {
+    if (!faults_ || !is_ours()) return true;
+    const std::lock_guard guard(lock_);
+    return faults_->link_is_up();
+}
+
+void Engine::tell_device(Instant now) {
+    if (!faults_) return;
+    if (const auto up = faults_->link_change(now)) {
+        for (const auto& [owner, hearer] : device_hearers_) {
+            hearer(*up ? News::port_up : News::port_down);
+        }
+    }
+    while (const auto event = faults_->next_event(now)) tell(*event);
+}
+
+void Engine::tell(const EventFault& event) {
+    using What = proto::ib::PortEvent::What;
+    if (event.what == EventFault::What::limit_reached) {
+        for (const auto& [about, listener] : hearers_) {
+            if (about.first == About::shared_receive_queue) listener.hearer(What::limit_reached);
+        }
+        return;
+    }
+    const bool fatal = event.what == EventFault::What::device_fatal;
+    if (fatal) {
+        for (const auto& [owner, hearer] : device_hearers_) hearer(News::device_fatal);
+    }
+    const What said = event.what == EventFault::What::request_refused  ? What::request_refused
+                      : event.what == EventFault::What::access_refused ? What::access_refused
+                                                                       : What::receive_faulty;
+    for (const auto& [about, listener] : hearers_) {
+        const auto [of, number] = about;
+        if (of != About::queue_pair) continue;
+        const std::uint32_t place = faults_->place_of(number);
+        if (event.queue_pair.value_or(place) != place) continue;
+        port_.modify(number, {.state = proto::ib::QueuePairState::error});
+        if (!fatal) listener.hearer(said);
+    }
+}
+
+void Engine::forget(About what, std::uint32_t number) {
+    const std::lock_guard guard(lock_);
+    hearers_.erase({what, number});
+}
+
+// If another thread holds the lock for too long, nothing is sent: the program may exit in a signal
+// handler that interrupted one of our calls, and then that call holds the lock.
+void Engine::release_all_acks() {
+    constexpr Duration patience_at_exit = Duration::milliseconds(2);
+    std::unique_lock guard(lock_, std::try_to_lock);
+    for (const Instant until = clock_.now() + patience_at_exit;
+         !guard.owns_lock() && clock_.now() < until;) {
+        host::relax();
+        (void)guard.try_lock();
+    }
+    if (!guard.owns_lock()) return;
+    (void)errno_of([this] {
+        for (const std::uint32_t number : port_.numbers()) port_.release_acks(number);
+        send(clock_.now());
+        return 0;
+    });
+}
+
+void Engine::forget_all(const void* owner) {
+    const std::lock_guard guard(lock_);
+    take_arrived();
+    device_hearers_.erase(owner);
+    for (auto one = hearers_.begin(); one != hearers_.end();) {
+        if (one->second.owner != owner) {
+            ++one;
+            continue;
+        }
+        const auto& [what, number] = one->first;
+        if (what == About::queue_pair) port_.remove_queue_pair(number);
+        one = hearers_.erase(one);
+    }
+}
+
+void Engine::wait_for(std::unique_lock<std::mutex>& guard) {
+    constexpr int tries = 100;
+    for (int i = 0; i < tries; ++i) {
+        host::relax();
+        if (guard.try_lock()) return;
+    }
+    guard.lock();
+}
+
+Engine::Moved Engine::turn(Instant now) {
+    host::keep_memory_guard(now);
+    tell_device(now);
+    // Each packet of this turn may come from a host that is new.
+    if (peers_.udp().strangers() + packets_a_turn > limits::strangers && now >= forget_at_) {
+        forget_at_ = now + between_forgetting;
+        forget_hosts();
+    }
+    std::size_t received = 0;
+    while (received < packets_a_turn) {
+        const auto frame = receive(now);
+        if (!frame) break;
+        learn_address(frame->from);
+        port_.on_frame(now, *frame);
+        // Queue pair 1 drops datagrams that come before it has its receives back.
+        if (++received % packets_a_visit == 0) manage(now);
+    }
+    // A peer may ask whether this process is stopped while the program makes no call. The keeper
+    // answers. If no thread can be started, the peer gets no answer, as from a stopped process.
+    if (peers_.met_anyone()) (void)errno_of([this] { return run_keeper(), 0; });
+    if (port_.timeout_is_due(now)) peers_.judge(now, port_.neighbours());
+    if (port_.next_deadline() <= now) port_.on_deadline(now);
+    manage(now);
+    if (may_expire(now, received)) expire_connections(now);
+    tell_events();
+    const std::size_t sent = send(now);
+    tell_events();  // send() may complete work
+    unfinished_ = unfinished_ || unread_turns_ > 0 || received == packets_a_turn ||
+                  !peers_.udp().prepare_to_sleep();
+    if (received > 0 && habit_.anyone_naps()) bell_.ring();
+    if (received > 0) shown_.note();
+    if (shown_.due(now)) show_counters();
+    return {received, sent};
+}
+
+// This process may have had no processor, and the peer may have ended since. So the timers of
+// connections wait until what the peer sent before has been read.
+bool Engine::may_expire(Instant now, std::size_t received) {
+    const bool due = deadline_of_connections() <= now;
+    // The wire of UDP may say "nothing" once although its socket has packets.
+    const auto socket_has_more = [this] {
+        pollfd wanted{peers_.udp().wait_handle(), POLLIN, 0};
+        return ::poll(&wanted, 1, 0) == 1 && (wanted.revents & POLLIN) != 0;
+    };
+    const bool unread =
+        due && (received == packets_a_turn || !peers_.prepare_to_sleep() || socket_has_more());
+    unread_turns_ = unread && unread_turns_ < turns_most ? unread_turns_ + 1 : 0;
+    return due && unread_turns_ == 0;
+}
+
+void Engine::take_arrived() {
+    peers_.woke();
+    for (int i = 0; i < turns_most; ++i) {
+        if (turn(clock_.now()).received == 0) return;
+    }
+}
+
+void Engine::show_counters() {
+    shown_.show({.port = port_,
+                 .wire = peers_.udp().counters(),
+                 .shared = peers_.shared_counters(),
+                 .address = address_.host_text(),
+                 .address_of = [this](PeerId peer) {
+                     return peers_.udp().lane(peer).address().host_text();
+                 }});
+}
+
+std::optional<RxFrame> Engine::receive(Instant now) {
+    if (!faults_) return peers_.receive(now);
+    return faults_->receive(now, port_, peers_.udp(), [&] { return peers_.receive(now); });
+}
+
+// Reads the program's memory. If the memory was unmapped just now, this packet is lost. When it is
+// due again, the port finds that the memory is gone.
+bool Engine::commit(Instant now, PeerId peer, PeerLane& lane, const TxFrame& frame) {
+    if (!faults_) return host::guarded([&lane] { lane.commit(); });
+    return faults_->send(now, port_, peer, lane.address(), frame);
+}
+
+// The device answers a request for a connection even if no program listens.
+void Engine::manage(Instant now) {
+    connections_.hear(now, [&](const proto::ib::CmEvent& event) { tell(now, event); });
+}
+
+void Engine::expire_connections(Instant now) {
+    if (connection_hearer_ != nullptr && connection_hearer_->next_deadline() <= now) {
+        connection_hearer_->on_deadline(now, connections_.management());
+    }
+    connections_.poll(now, [&](const proto::ib::CmEvent& event) { tell(now, event); });
+}
+
+void Engine::tell(Instant now, const proto::ib::CmEvent& event) {
+    if (connection_hearer_ == nullptr) return;
+    connection_hearer_->on_event(now, connections_.management(), event);
+}
+
+void Engine::hear_connections(ConnectionHearer& hearer) {
+    const std::lock_guard guard(lock_);
+    connection_hearer_ = &hearer;
+}
+
+void Engine::forget_connections(const ConnectionHearer& hearer) {
+    const std::lock_guard guard(lock_);
+    if (connection_hearer_ == &hearer) connection_hearer_ = nullptr;
+}
+
+std::size_t Engine::send(Instant now) {
+    host::keep_memory_guard(now);
+    std::size_t packets = 0;
+    bool again = true;
+    while (again && packets < packets_a_turn) {
+        again = false;
+        port_.ready_peers(ready_);
+        for (const PeerId peer : ready_) {
+            // UD has no order to keep. A datagram must not wait, because the program may overwrite
+            // its memory: after the peer's answer UCX reuses the memory of a datagram without
+            // waiting for the completion.
+            const auto which = peers_.holds(now, peer) ? proto::ib::Port::PacketsOf::datagrams
+                                                       : proto::ib::Port::PacketsOf::every;
+            PeerLane lane = peers_.lane(peer);
+            port_.set_near(peer, lane.is_shared());
+            port_.neighbours().set_acks_unasked(peer, peers_.acks_unasked(peer));
+            for (std::size_t n = 0; n < packets_a_visit; ++n) {
+                TxFrame* const room = lane.claim();
+                if (room == nullptr) {
+                    stalled_ = stalled_ || lane.is_shared();
+                    break;
+                }
+                if (!port_.poll_transmit_to(now, peer, *room, which)) break;
+                if (commit(now, peer, lane, *room)) ++packets;
+                again = true;
+            }
+        }
+        if (faults_) faults_->leave(now, peers_.udp());
+        peers_.flush(now);
+    }
+    if (faults_) faults_->flush_log();
+    gather_.left();
+    unfinished_ = again;
+    if (packets > 0) shown_.note();
+    return packets;
+}
+
+void Engine::tell_events() {
+    while (const auto event = port_.next_delivery()) {
+        using What = proto::ib::PortEvent::What;
+        const bool of_queue = event->what == What::completion || event->what == What::overrun;
+        const About about = of_queue                             ? About::completion_queue
+                            : event->what == What::limit_reached ? About::shared_receive_queue
+                                                                 : About::queue_pair;
+        const auto hearer = hearers_.find({about, event->number});
+        if (hearer != hearers_.end()) hearer->second.hearer(event->what);
+    }
+}
+
+void Engine::leave_posting(Instant now) {
+    if (gather_.any()) keeper_.wake_by(now + habit_.patience(now));
+    // The keeper rests while a thread sleeps in a poll, so that thread has to go on.
+    if ((unfinished_ || stalled_) && habit_.anyone_naps()) bell_.ring();
+    keeper_.wake_by(std::exchange(stalled_, false) ? now : keepers_deadline(now, now));
+}
+
+// While the program polls, its polls receive packets, and the keeper only looks from time to time
+// whether it still does. If the program does not come back after a poll that found a completion,
+// the keeper receives its packets.
+void Engine::leave_polling(Instant now, bool found) {
+    const Instant later = now + habit_.patience(now);
+    if (found) {
+        habit_.found(habit_.comes_back() ? now : clock_.now());
+        if (!habit_.comes_back() && let_keeper_listen(now, later)) return;
+    }
+    if (peers_.needs_preparing()) {
+        stalled_ = false;
+        return keeper_.wake_by(later);
+    }
+    keeper_.wake_by(unfinished_ ? later : std::max(next_deadline(), later));
+}
+
+// From now on, packets that arrive wake the keeper. Before `not_before`, no deadline wakes it.
+// Returns false if there is more to do than this call can.
+bool Engine::let_keeper_listen(Instant now, Instant not_before) {
+    constexpr int looks = 2;
+    stalled_ = false;
+    for (int look = 0; look < looks && !unfinished_; ++look) {
+        if (peers_.prepare_to_sleep()) {
+            keeper_.listen(std::max(next_deadline(), not_before));
+            return true;
+        }
+        turn(now);
+    }
+    return false;
+}
+
+bool Engine::keepers_turn() {
+    const Instant now = clock_.now();
+    const auto rest = [this](Instant until) { keeper_.plan(until, false); };
+    if (habit_.keeper_rests_again(now, rest)) return true;
+    const std::unique_lock guard(lock_, std::try_to_lock);
+    if (!guard.owns_lock()) return false;
+    // Nobody would catch an exception of this thread. It tries again later, when there may be
+    // memory.
+    peers_.woke();
+    Moved moved;
+    if (errno_of([&] { return moved = turn(now), 0; }) != 0) return false;
+    stalled_ = false;
+    habit_.keeper_worked(now, moved.received > 0);
+    unfinished_ = unfinished_ || !peers_.prepare_to_sleep();
+    keeper_.plan(keepers_deadline(now, habit_.polled_at()), true);
+    return true;
+}
+
+host::WaitSteps::Step Engine::next_step(Instant now) {
+    using Step = host::WaitSteps::Step;
+    const Step next = steps_.next(now);
+    return next == Step::sleep && !peers_.prepare_to_sleep() ? Step::poll : next;
+}
+
+void Engine::nap(Instant until) {
+    const auto [messages, packets] = peers_.wait_handles();
+    host::wait_until(std::array{messages, packets, bell_.handle()}, clock_, until);
+    habit_.awakes();
+    bell_.silence();
+}
+
+}  // namespace wireproof::verbs

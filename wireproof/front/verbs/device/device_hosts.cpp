@@ -1,0 +1,65 @@
+// The hosts that the device knows: those that the program names, and those that sent it a packet.
+#include <mutex>
+#include <optional>
+
+#include "wireproof/front/verbs/device/addressing.hpp"
+#include "wireproof/front/verbs/device/device.hpp"
+#include "wireproof/front/verbs/device/limits.hpp"
+
+namespace wireproof::verbs {
+
+std::optional<PeerId> Engine::hold(const Address& address) {
+    const std::lock_guard guard(lock_);
+    const auto peer = find_peer(address);
+    if (peer) ++held_[*peer];
+    return peer;
+}
+
+void Engine::release(PeerId peer) {
+    const std::lock_guard guard(lock_);
+    const auto found = held_.find(peer);
+    if (--found->second == 0) held_.erase(found);
+}
+
+std::optional<PeerId> Engine::find_peer(const Address& address) {
+    auto peer = peers_.find(address, limits::hosts);
+    if (!peer && forget_hosts()) peer = peers_.find(address, limits::hosts);
+    if (!peer) return std::nullopt;
+    learn_address(*peer);
+    peers_.call(*peer);
+    return peer;
+}
+
+/// Frees the numbers of hosts that nothing uses. Those whose connections ended a short time ago
+/// lose theirs only if no others did: repeated datagrams of theirs may come. Returns false if each
+/// host is in use.
+bool Engine::forget_hosts() {
+    proto::ib::ConnectionManagement& management = connections_.management();
+    PeerSet used;
+    port_.add_used_peers(used);
+    management.add_used_peers(used);
+    peers_.add_used_peers(used);
+    if (faults_) faults_->add_used_peers(used);
+    for (const auto& [peer, times] : held_) used.add(peer);
+    PeerSet recent = used;
+    management.add_ended_peers(recent);
+    PeerSet gone = peers_.forget_all_but(recent);
+    if (gone.empty()) gone = peers_.forget_all_but(used);
+    port_.forget_peers(gone);
+    management.forget_peers(gone);
+    if (faults_) faults_->forget(gone);
+    return !gone.empty();
+}
+
+Address Engine::address_of(PeerId peer) {
+    const std::lock_guard guard(lock_);
+    return peers_.udp().lane(peer).address();
+}
+
+// The program sees the host's address in completions of datagrams.
+void Engine::learn_address(PeerId peer) {
+    Rocev2Lane& lane = peers_.udp().lane(peer);
+    if (lane.take_new()) port_.neighbours().set_gid(peer, gid_of(lane.address()));
+}
+
+}  // namespace wireproof::verbs
