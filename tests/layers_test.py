@@ -48,6 +48,12 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof
     "examples": {"public"},
     "examples/inside": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab"},
 }
+# Modules that are divided into folders. Each file is in a folder, and knows only its own folder and those in earlier
+# groups; folders of one group do not know each other. Tests may use all of them.
+ROOMS = {
+    "proto/ib": [{"packet"}, {"transport"}, {"rc", "uc", "ud"}, {"port"}, {"cm"}],
+    "front/verbs": [{"abi", "hooks", "faults", "peers"}, {"device"}, {"objects"}, {"cm"}],
+}
 SLICED = {"proto", "wire", "front"}  # the folders in these, without a row, must not include each other
 # The results of these folders depend only on their inputs: they use no clock, random source,
 # environment, thread, file or socket. They may use only the system headers that are named here.
@@ -112,6 +118,26 @@ def allowed(here, there):
     return any(covers(name, there[0]) for name in (here[0], *MAY_INCLUDE[here[0]]))
 
 
+def room(path):
+    """proto/ib/rc/flow.hpp -> ("proto/ib", "rc", 2): module, folder and the group in which it stands; None elsewhere."""
+    parts = path.removeprefix("wireproof/").split("/")
+    module = "/".join(parts[:2])
+    if module not in ROOMS:
+        return None
+    folder = parts[2] if len(parts) > 3 else ""
+    group = next((at for at, folders in enumerate(ROOMS[module]) if folder in folders), None)
+    return module, folder, group
+
+
+def check_room(name, included):
+    here, there = room(name), room(included)
+    if not here or not there or here[:2] == there[:2] or here[0] != there[0] or is_for_tests(name):
+        return None
+    if None in (here[2], there[2]) or there[2] < here[2]:
+        return None
+    return f"{here[0]}/{here[1]} may not include {included}"
+
+
 def is_for_tests(name):
     return pathlib.Path(name).stem.endswith(("_test", "_test_kit"))
 
@@ -144,6 +170,8 @@ def check_includes(here, name, line):
     include = INCLUDE.match(line)
     if include and not allowed(here, unit(include[1])):
         return f"{'/'.join(filter(None, here))} may not include {include[1]}"
+    if include and (wrong := check_room(name, include[1])):
+        return wrong
     if include and include[1].endswith("_test_kit.hpp") and not is_for_tests(name):
         return f"{include[1]} is for tests"
     if include and name.endswith((".c", ".h")) and not include[1].endswith(".h"):
@@ -164,6 +192,8 @@ def check_file(file, name, types):
     lines = file.read_text().splitlines()
     if len(lines) > LINES_MAX:
         yield f"{name}: {len(lines)} lines; split it by role below {LINES_MAX}"
+    if (place := room(name)) and place[2] is None:
+        yield f"{name}: {place[0]} has folders, and each file is in one of them"
     namespace = ""
     for number, line in enumerate(lines, 1):
         opened = NAMESPACE.match(line)
@@ -293,11 +323,16 @@ def self_test():
         "wireproof/core/m.py": "import time\n",
         "wireproof/proto/am/n.h": '#include "wireproof/wire/udp/b.hpp"\n',
         "wireproof/front/o.c": "\n" * (LINES_MAX + 1),
-        "wireproof/front/verbs/p.c": '#include "wireproof/front/verbs/device/device.hpp"\n',
+        "wireproof/front/verbs/hooks/p.c": '#include "wireproof/front/verbs/device/device.hpp"\n',
         "wireproof/front/c/q.cpp": '#include "wireproof/front/am/node.hpp"\n',
         "wireproof/front/c/r.cpp": '#include "wireproof/core/engine.hpp"\n',
         "wireproof/front/am/s.cpp": '#include "wireproof/front/c/guard.hpp"\n',
         "wireproof/wire/udp/round_a.hpp": '#include "wireproof/wire/udp/round_b.hpp"\n',
+        "wireproof/proto/ib/rc/a.cpp": '#include "wireproof/proto/ib/uc/b.hpp"\n',
+        "wireproof/proto/ib/transport/a.cpp": '#include "wireproof/proto/ib/port/b.hpp"\n',
+        "wireproof/front/verbs/peers/a.cpp": '#include "wireproof/front/verbs/device/b.hpp"\n',
+        "wireproof/front/verbs/flat.hpp": "",
+        "wireproof/proto/ib/dc/a.hpp": "",
         "wireproof/sim/clock_test.cpp": "auto now = std::chrono::steady_clock::now();\n",
     }
     fine = {
@@ -306,6 +341,8 @@ def self_test():
         "wireproof/proto/am/ok_test.cpp": '#include <gtest/gtest.h>\n#include "wireproof/proto/am/a_test_kit.hpp"\n',
         "wireproof/host/ok.cpp": "#include <chrono>\n",
         "wireproof/front/verbs/hooks/ok.c": '#include "wireproof/front/verbs/hooks/a.h"\n#include <dlfcn.h>\n',
+        "wireproof/proto/ib/cm/ok.cpp": '#include "wireproof/proto/ib/rc/a.hpp"\n#include "wireproof/proto/ib/cm/a.hpp"\n',
+        "wireproof/proto/ib/transport/ok_test.cpp": '#include "wireproof/proto/ib/rc/a.hpp"\n',
         "wireproof/front/c/lab/ok.cpp": '#include "wireproof/front/c/guard.hpp"\n#include "wireproof/lab.hpp"\n',
         "wireproof/lab/j.hpp": "namespace wireproof::lab {\nstruct Twice {\n",
         "include/wireproof/shown.hpp": "namespace wireproof::lab {\nclass WIREPROOF_EXPORT Shown {\n",

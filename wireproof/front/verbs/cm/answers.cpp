@@ -8,8 +8,8 @@
 
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/front/verbs/cm/core.hpp"
+#include "wireproof/front/verbs/device/identity.hpp"
 #include "wireproof/front/verbs/device/limits.hpp"
-#include "wireproof/front/verbs/objects/device_list.hpp"
 #include "wireproof/proto/ib/packet/big_endian.hpp"
 
 namespace wireproof::verbs {

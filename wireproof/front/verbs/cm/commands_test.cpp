@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "wireproof/front/verbs/cm/cm_test_kit.hpp"
-#include "wireproof/front/verbs/objects/device_list.hpp"
+#include "wireproof/front/verbs/device/identity.hpp"
 
 namespace wireproof::verbs::test {
 namespace {

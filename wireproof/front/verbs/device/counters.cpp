@@ -4,7 +4,7 @@
 #include <array>
 #include <new>
 
-#include "wireproof/front/verbs/objects/device_list.hpp"
+#include "wireproof/front/verbs/device/identity.hpp"
 
 namespace wireproof::verbs {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "wireproof/base/random.hpp"
 #include "wireproof/front/verbs/device/addressing.hpp"
+#include "wireproof/front/verbs/device/identity.hpp"
 #include "wireproof/front/verbs/device/limits.hpp"
-#include "wireproof/front/verbs/objects/device_list.hpp"
 #include "wireproof/host/memory_guard.hpp"
 #include "wireproof/host/relax.hpp"
 #include "wireproof/host/wait.hpp"

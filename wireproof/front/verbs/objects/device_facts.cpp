@@ -9,9 +9,9 @@
 #include <new>
 
 #include "wireproof/front/verbs/device/addressing.hpp"
+#include "wireproof/front/verbs/device/identity.hpp"
 #include "wireproof/front/verbs/device/settings.hpp"
 #include "wireproof/front/verbs/hooks/device_facts.h"
-#include "wireproof/front/verbs/objects/device_list.hpp"
 #include "wireproof/wire/udp/socket.hpp"
 
 namespace wireproof::verbs {

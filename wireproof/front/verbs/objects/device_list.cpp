@@ -1,16 +1,10 @@
 // The list of devices, which has one entry. The device takes an address only when a program opens
 // it.
-#include "wireproof/front/verbs/objects/device_list.hpp"
-
-#include <endian.h>
-#include <unistd.h>
-
 #include <array>
-#include <climits>
 #include <cstring>
 
-#include "wireproof/base/random.hpp"
 #include "wireproof/front/verbs/abi/api.hpp"
+#include "wireproof/front/verbs/device/identity.hpp"
 
 namespace wireproof::verbs {
 namespace {
@@ -44,18 +38,6 @@ ListedDevice& the_device() {
 }
 
 }  // namespace
-
-// Programs compare this number to find out whether two processes use the same adapter. All
-// processes of a host have the same number.
-std::uint64_t device_guid() {
-    std::array<char, HOST_NAME_MAX + 1> name{};
-    ::gethostname(name.data(), name.size() - 1);
-    std::uint64_t hash = 0;
-    for (const char letter : name) hash = mix64(hash ^ static_cast<unsigned char>(letter));
-    constexpr std::uint64_t locally_administered = std::uint64_t{1} << 57;
-    constexpr std::uint64_t group = std::uint64_t{1} << 56;
-    return ::htobe64((hash | locally_administered) & ~group);
-}
 
 }  // namespace wireproof::verbs
 

@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "wireproof/front/verbs/device/addressing.hpp"
+#include "wireproof/front/verbs/device/identity.hpp"
 #include "wireproof/front/verbs/device/limits.hpp"
 #include "wireproof/front/verbs/objects/attributes.hpp"
 #include "wireproof/front/verbs/objects/context.hpp"
-#include "wireproof/front/verbs/objects/device_list.hpp"
 #include "wireproof/proto/ib/port/port.hpp"
 
 namespace wireproof::verbs {

@@ -1,3 +1,4 @@
+// What all processes of this host know the device by.
 #pragma once
 
 #include <cstdint>
