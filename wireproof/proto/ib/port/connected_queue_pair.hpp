@@ -42,7 +42,7 @@ public:
     void on_deadline(Instant now, Adapter& adapter);
     /// The queue pair is removed or reset: it has nothing in flight any more.
     void leave(Adapter& adapter) {
-        requester_.leave(core_, adapter);
+        requester_.leave({core_, adapter});
         if constexpr (transport() == Transport::rc) responder_.leave(adapter);
     }
     void enter_error(Adapter& adapter) {
@@ -126,7 +126,7 @@ PostStatus ConnectedQueuePair<Requester, Responder>::post_send(const WorkRequest
     const PostStatus status = core_.sends.post(request, message_max);  // UC-9
     if (status != PostStatus::accepted) return status;
     if constexpr (transport() == Transport::rc) {
-        Requester::posted(core_.sends.back(), core_, adapter);
+        Requester::posted(core_.sends.back(), {core_, adapter});
     }
     // In an error state, a request is accepted and completes at once as flushed.
     if (core_.state() == QueuePairState::error || core_.state() == QueuePairState::sqe) {
@@ -170,7 +170,7 @@ RxVerdict ConnectedQueuePair<Requester, Responder>::on_packet(Instant now, const
     if (!packet.opcode->is_response()) {
         verdict = on_request(now, packet, adapter);
     } else if (may_send(before)) {
-        verdict = requester_.on_response(now, packet, core_, adapter);
+        verdict = requester_.on_response(now, packet, {core_, adapter});
         complete_held(now, adapter);
     } else {
         ++core_.counters.wrong_state;
@@ -204,14 +204,14 @@ RxVerdict ConnectedQueuePair<Requester, Responder>::on_request(Instant now, cons
     if constexpr (transport() == Transport::rc) {
         const Duration hold = core_.config().message_hold;
         const auto missing = hold > Duration() && packet.opcode->ends()
-                                 ? requester_.missing_data(core_, adapter)
+                                 ? requester_.missing_data({core_, adapter})
                                  : std::nullopt;
         if (missing) core_.held.begin(*missing, now + hold);
-        const RxVerdict verdict = responder_.on_request(now, packet, core_, adapter);
+        const RxVerdict verdict = responder_.on_request(now, packet, {core_, adapter});
         core_.held.end();
         return verdict;
     } else {
-        return responder_.on_request(now, packet, core_, adapter);
+        return responder_.on_request(now, packet, {core_, adapter});
     }
 }
 
@@ -231,7 +231,7 @@ RxVerdict ConnectedQueuePair<Requester, Responder>::on_reserved(Instant, const B
                                                                 Adapter& adapter) {
     if (refuse_by_state()) return RxVerdict::refused;
     const QueuePairState before = core_.state();
-    const RxVerdict verdict = responder_.on_reserved(bth, core_, adapter);
+    const RxVerdict verdict = responder_.on_reserved(bth, {core_, adapter});
     note_state(before, adapter);
     return verdict;
 }
@@ -242,7 +242,7 @@ void ConnectedQueuePair<Requester, Responder>::on_deadline(Instant now, Adapter&
     complete_held(now, adapter);
     if (requester_.next_deadline() > now) return;
     const QueuePairState before = core_.state();
-    requester_.on_deadline(now, core_, adapter);
+    requester_.on_deadline(now, {core_, adapter});
     note_state(before, adapter);
 }
 
@@ -251,15 +251,15 @@ bool ConnectedQueuePair<Requester, Responder>::poll_transmit(Instant now, TxFram
                                                              Adapter& adapter) {
     if (notices_.poll_transmit(now, core_, out)) return true;
     const QueuePairState before = core_.state();
-    bool sent = answer_first_ && responder_.poll_transmit(now, core_, adapter, out);
+    bool sent = answer_first_ && responder_.poll_transmit(now, {core_, adapter}, out);
     answer_first_ = !sent;
     if (!sent) {
-        sent = requester_.poll_transmit(now, core_, adapter, out);
+        sent = requester_.poll_transmit(now, {core_, adapter}, out);
         // The last packet of an answer must leave before a held ACK. An ACK between two packets of
         // the answer would separate them, and then they cannot share a super-packet.
         if (sent && !requester_.amid_message(core_)) responder_.request_left(now);
     }
-    if (!sent) sent = responder_.poll_transmit(now, core_, adapter, out);
+    if (!sent) sent = responder_.poll_transmit(now, {core_, adapter}, out);
     note_state(before, adapter);
     note_drained(adapter);
     return sent;
@@ -286,7 +286,7 @@ void ConnectedQueuePair<Requester, Responder>::fingerprint(Instant now, Fingerpr
                                                            const Adapter& adapter) const {
     core_.fingerprint(sink);
     if constexpr (transport() == Transport::rc) {
-        requester_.fingerprint(now, sink, core_, adapter);
+        requester_.fingerprint(now, sink, {core_, adapter});
     } else {
         requester_.fingerprint(now, sink);
     }

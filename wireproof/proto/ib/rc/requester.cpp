@@ -24,8 +24,8 @@ void RcRequester::start(const QueuePairCore& core) {
     rnr_retries_left_ = core.attributes().rnr_retry;
 }
 
-void RcRequester::leave(const QueuePairCore& core, Adapter& adapter) {
-    adapter.windows.change(core.attributes().address, under_way_, 0);
+void RcRequester::leave(Turn turn) {
+    turn.adapter.windows.change(turn.core.attributes().address, under_way_, 0);
     under_way_ = 0;
 }
 
@@ -35,69 +35,68 @@ void RcRequester::allow_data_requests(std::size_t count) {
     asked_ = std::move(asked);
 }
 
-bool RcRequester::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out) {
+bool RcRequester::poll_transmit(Instant now, Turn turn, TxFrame& out) {
     if (timers_.running(Timer::not_ready)) return false;
-    if (flow_.wants_again() && may_send(core.state())) {
-        return send_oldest_again(now, core, adapter, out);
+    if (flow_.wants_again() && may_send(turn.core.state())) {
+        return send_oldest_again(now, turn, out);
     }
-    if (in_flight(core) >= backoff_.window()) return false;
-    while (may_send(core.state()) && cursor_entry_ < core.sends.size()) {
-        SendEntry& entry = core.sends[cursor_entry_];
+    if (in_flight(turn.core) >= backoff_.window()) return false;
+    while (may_send(turn.core.state()) && cursor_entry_ < turn.core.sends.size()) {
+        SendEntry& entry = turn.core.sends[cursor_entry_];
         if (!entry.begun) {
-            if (!may_begin(entry, core) || waits_for_answers(entry, core, adapter)) return false;
-            if (!begin(entry, core, adapter)) return false;
+            if (!may_begin(entry, turn.core) || waits_for_answers(entry, turn)) return false;
+            if (!begin(entry, turn)) return false;
         }
         if (entry.packets == 0) {  // a local request that has run
             ++cursor_entry_;
-            retire(core, adapter);
+            retire(turn);
             continue;
         }
-        if (!may_send_packet(entry, core)) return false;
+        if (!may_send_packet(entry, turn.core)) return false;
         const bool asks_data = wants_data(entry.terms.request);
-        const std::uint32_t psns = asks_data ? responses_to_ask(entry, core, adapter)
-                                             : (has_room(1, core, adapter) ? 1U : 0U);
-        if (psns == 0 || !send_packet(now, entry, psns, core, adapter, out)) return false;
-        count_under_way(core, adapter);
+        const std::uint32_t psns =
+            asks_data ? responses_to_ask(entry, turn) : (has_room(1, turn) ? 1U : 0U);
+        if (psns == 0 || !send_packet(now, entry, psns, turn, out)) return false;
+        count_under_way(turn);
         return true;
     }
     return false;
 }
 
 /// Sends the packet at the cursor. Returns false if the memory is gone.
-bool RcRequester::send_packet(Instant now, const SendEntry& entry, std::uint32_t psns,
-                              QueuePairCore& core, Adapter& adapter, TxFrame& out) {
+bool RcRequester::send_packet(Instant now, const SendEntry& entry, std::uint32_t psns, Turn turn,
+                              TxFrame& out) {
     if (wants_data(entry.terms.request)) {
-        send_data_request(entry, psns, core, out);
-        sent(now, entry, psns, core, adapter, out);
+        send_data_request(entry, psns, turn.core, out);
+        sent(now, entry, psns, turn, out);
         return true;
     }
-    const std::uint32_t index = core.circle().steps_after(cursor_, entry.first);
-    const auto payload = gather(entry, range_of(entry.length, index, core.path_mtu()),
-                                adapter.memory, core.config().domain);
+    const std::uint32_t index = turn.core.circle().steps_after(cursor_, entry.first);
+    const auto payload = gather(entry, range_of(entry.length, index, turn.core.path_mtu()),
+                                turn.adapter.memory, turn.core.config().domain);
     if (!payload) {
         // It is not known whether the peer received the requests before this one.
-        while (&core.sends.front() != &entry) {
-            core.complete_send(adapter, CompletionStatus::flushed);
+        while (&turn.core.sends.front() != &entry) {
+            turn.core.complete_send(turn.adapter, CompletionStatus::flushed);
         }
-        fail(CompletionStatus::local_protection_error, core, adapter);
+        fail(CompletionStatus::local_protection_error, turn);
         return false;
     }
-    send_message_packet(entry, *payload, core, adapter, out);
-    sent(now, entry, psns, core, adapter, out);
+    send_message_packet(entry, *payload, turn, out);
+    sent(now, entry, psns, turn, out);
     return true;
 }
 
 /// RC-34: the responder is silent. A copy of the oldest packet, or of the oldest part of a Read,
 /// asks what has arrived. The packets after it stay in flight.
-bool RcRequester::send_oldest_again(Instant now, QueuePairCore& core, Adapter& adapter,
-                                    TxFrame& out) {
+bool RcRequester::send_oldest_again(Instant now, Turn turn, TxFrame& out) {
     const Psn resume = std::exchange(cursor_, oldest_);
     const std::size_t resume_entry = std::exchange(cursor_entry_, 0);
-    const SendEntry& entry = core.sends.front();
+    const SendEntry& entry = turn.core.sends.front();
     const bool data = wants_data(entry.terms.request);
-    const std::uint32_t psns = data ? asked_part(core) : 1;
-    if (!send_packet(now, entry, psns, core, adapter, out)) return false;
-    ++core.counters.silences;
+    const std::uint32_t psns = data ? asked_part(turn.core) : 1;
+    if (!send_packet(now, entry, psns, turn, out)) return false;
+    ++turn.core.counters.silences;
     lossy_ = lossy_for;
     flow_.left_again(now);
     cursor_ = resume;
@@ -148,43 +147,43 @@ bool RcRequester::changes_what_is_read(const SendEntry& entry) const {
 
 /// RC-38: answers of this side that were owed when the message was posted leave first. The queue
 /// pair waits until one of them has left.
-bool RcRequester::waits_for_answers(const SendEntry& entry, const QueuePairCore& core,
-                                    Adapter& adapter) {
+bool RcRequester::waits_for_answers(const SendEntry& entry, Turn turn) {
     if (entry.after == 0) return false;
-    if (adapter.owed.owed(core.attributes().address, entry.after) == 0) return false;
-    adapter.owed.wait(core.number());
+    if (turn.adapter.owed.owed(turn.core.attributes().address, entry.after) == 0) return false;
+    turn.adapter.owed.wait(turn.core.number());
     return true;
 }
 
 /// Returns false if the request cannot begin. Its failure is reported after all earlier requests
 /// have ended.
-bool RcRequester::begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter) {
+bool RcRequester::begin(SendEntry& entry, Turn turn) {
     const Request request = entry.terms.request;
     if (entry.wanted != CompletionStatus::success) {
         entry.status = entry.wanted;
     } else if (is_local(request)) {
-        entry.status = core.run_local(entry, adapter);
-    } else if (!all_registered(entry.pieces, adapter.memory, core.config().domain,
+        entry.status = turn.core.run_local(entry, turn.adapter);
+    } else if (!all_registered(entry.pieces, turn.adapter.memory, turn.core.config().domain,
                                wants_data(request))) {
         entry.status = CompletionStatus::local_protection_error;
-    } else if (wants_data(request) && core.attributes().max_rd_atomic == 0) {
+    } else if (wants_data(request) && turn.core.attributes().max_rd_atomic == 0) {
         entry.status = CompletionStatus::local_operation_error;
     }
     if (entry.status != CompletionStatus::success) {
-        retire(core, adapter);
+        retire(turn);
         return false;
     }
     entry.begun = true;
     entry.packets = 0;
     if (is_local(request)) return true;
     entry.first = next_;
-    entry.packets = is_atomic(request)
-                        ? 1U
-                        : static_cast<std::uint32_t>(packets_of(entry.length, core.path_mtu()));
-    message_ = core.message_circle().advance(message_, 1);
+    entry.packets =
+        is_atomic(request)
+            ? 1U
+            : static_cast<std::uint32_t>(packets_of(entry.length, turn.core.path_mtu()));
+    message_ = turn.core.message_circle().advance(message_, 1);
     entry.probe = !unlimited_ && takes_receive(request) &&
-                  difference(message_, limit_, core.message_circle()) > 0;
-    if (entry.probe) ++core.counters.probes;
+                  difference(message_, limit_, turn.core.message_circle()) > 0;
+    if (entry.probe) ++turn.core.counters.probes;
     if (wants_data(request)) data_psns_ += entry.packets;
     return true;
 }
@@ -201,35 +200,35 @@ bool RcRequester::may_send_packet(const SendEntry& entry, const QueuePairCore& c
 
 /// Asks for an acknowledgement at least twice in a window of the peer. If the window is full, asks
 /// in each packet: other queue pairs wait for room.
-std::uint32_t RcRequester::ack_every(const QueuePairCore& core, const Adapter& adapter) const {
-    const PeerId peer = core.attributes().address;
-    if (adapter.windows.room(peer) <= 1 || flow_.wants_again()) return 1;
+std::uint32_t RcRequester::ack_every(ConstTurn turn) const {
+    const PeerId peer = turn.core.attributes().address;
+    if (turn.adapter.windows.room(peer) <= 1 || flow_.wants_again()) return 1;
     const std::uint32_t every =
-        std::min(core.config().ack_every, adapter.windows.packets(peer) / 2);
-    return controlled(core, adapter) ? std::min(every, flow_.ack_every(in_flight(core))) : every;
+        std::min(turn.core.config().ack_every, turn.adapter.windows.packets(peer) / 2);
+    return controlled(turn) ? std::min(every, flow_.ack_every(in_flight(turn.core))) : every;
 }
 
 /// Whether the last packet of the message asks for an acknowledgement (RC-37). It does so if the
 /// program gets a completion, if the packet is sent again, and if the answer is needed to measure
 /// the path or to make room in the window of the peer.
-bool RcRequester::wants_ack(const SendEntry& entry, const QueuePairCore& core,
-                            const Adapter& adapter) const {
-    const PeerId peer = core.attributes().address;
-    if (!adapter.neighbours.acks_unasked(peer) || core.gives_completion(entry)) return true;
-    if (cursor_ != next_ || controlled(core, adapter)) return true;
-    return adapter.windows.room(peer) < adapter.windows.packets(peer) / 2;
+bool RcRequester::wants_ack(const SendEntry& entry, ConstTurn turn) const {
+    const PeerId peer = turn.core.attributes().address;
+    if (!turn.adapter.neighbours.acks_unasked(peer) || turn.core.gives_completion(entry))
+        return true;
+    if (cursor_ != next_ || controlled(turn)) return true;
+    return turn.adapter.windows.room(peer) < turn.adapter.windows.packets(peer) / 2;
 }
 
 void RcRequester::send_message_packet(const SendEntry& entry, const PayloadPieces& payload,
-                                      QueuePairCore& core, const Adapter& adapter, TxFrame& out) {
+                                      Turn turn, TxFrame& out) {
     // RC-23: the opcode follows from the place in the message, also when the packet is sent again.
-    const std::uint32_t index = core.circle().steps_after(cursor_, entry.first);
+    const std::uint32_t index = turn.core.circle().steps_after(cursor_, entry.first);
     Headers headers = headers_of(entry, index, transport);
-    core.address(headers, cursor_);
-    since_ack_request_ = unasked(core) + 1;
-    const bool asks = (entry.ends_at(index) && wants_ack(entry, core, adapter)) ||
+    turn.core.address(headers, cursor_);
+    since_ack_request_ = unasked(turn.core) + 1;
+    const bool asks = (entry.ends_at(index) && wants_ack(entry, turn)) ||
                       (entry.probe && index == 0) || backoff_.window() != Backoff::unlimited ||
-                      since_ack_request_ >= ack_every(core, adapter);
+                      since_ack_request_ >= ack_every(turn);
     if (asks) since_ack_request_ = 0;
     headers.bth.ack_request = asks;
     encode(headers, payload.all(), out);
@@ -237,34 +236,33 @@ void RcRequester::send_message_packet(const SendEntry& entry, const PayloadPiece
 
 /// Whether the peer and the path have room for the packets. If the peer has none, the queue pair
 /// waits for room.
-bool RcRequester::has_room(std::uint32_t packets, const QueuePairCore& core,
-                           Adapter& adapter) const {
-    if (flow_room(core, adapter) == 0) return false;
-    const PeerId peer = core.attributes().address;
-    if (adapter.windows.room(peer) >= packets || adapter.windows.idle(peer)) return true;
-    adapter.windows.wait(peer, core.number());
+bool RcRequester::has_room(std::uint32_t packets, Turn turn) const {
+    if (flow_room(turn) == 0) return false;
+    const PeerId peer = turn.core.attributes().address;
+    if (turn.adapter.windows.room(peer) >= packets || turn.adapter.windows.idle(peer)) return true;
+    turn.adapter.windows.wait(peer, turn.core.number());
     return false;
 }
 
 /// A Read that is longer than the window is asked for in parts. For the peer, each part is a Read
 /// of its own, so a part is repeated with the same end. Returns 0 if there is no room now.
-std::uint32_t RcRequester::responses_to_ask(const SendEntry& entry, const QueuePairCore& core,
-                                            Adapter& adapter) const {
-    const Circle& circle = core.circle();
-    const std::uint32_t room = flow_room(core, adapter);
+std::uint32_t RcRequester::responses_to_ask(const SendEntry& entry, Turn turn) const {
+    const Circle& circle = turn.core.circle();
+    const std::uint32_t room = flow_room(turn);
     if (room == 0) return 0;
-    if (const std::uint32_t again = asked_part(core); again > 0) return again;
-    if (!may_ask(core)) return 0;
+    if (const std::uint32_t again = asked_part(turn.core); again > 0) return again;
+    if (!may_ask(turn.core)) return 0;
     const std::uint32_t rest =
         circle.steps_after(circle.advance(entry.first, entry.packets), cursor_);
-    std::uint32_t least = std::min(rest, adapter.windows.least());
-    if (controlled(core, adapter)) {
+    std::uint32_t least = std::min(rest, turn.adapter.windows.least());
+    if (controlled(turn)) {
         // Parts that are too small use up the depth.
         least = std::min(least, std::max(flow_.packets() / 2, 1U));
-        if (room < least && flow_.awaits_answer(in_flight(core))) return 0;
+        if (room < least && flow_.awaits_answer(in_flight(turn.core))) return 0;
     }
-    if (!has_room(least, core, adapter)) return 0;
-    return std::min(std::clamp(adapter.windows.room(core.attributes().address), least, rest), room);
+    if (!has_room(least, turn)) return 0;
+    return std::min(
+        std::clamp(turn.adapter.windows.room(turn.core.attributes().address), least, rest), room);
 }
 
 /// The rest of the Read request or Atomic at the cursor that was sent before; 0: there is none.
@@ -309,25 +307,25 @@ void RcRequester::send_data_request(const SendEntry& entry, std::uint32_t respon
     encode(headers, {}, out);
 }
 
-void RcRequester::sent(Instant now, const SendEntry& entry, std::uint32_t psns, QueuePairCore& core,
-                       const Adapter& adapter, TxFrame& out) {
-    ++core.counters.sent;
-    if (difference(cursor_, next_, core.circle()) < 0) {
-        ++core.counters.resent;
+void RcRequester::sent(Instant now, const SendEntry& entry, std::uint32_t psns, Turn turn,
+                       TxFrame& out) {
+    ++turn.core.counters.sent;
+    if (difference(cursor_, next_, turn.core.circle()) < 0) {
+        ++turn.core.counters.resent;
         out.mark_resent();
     }
-    if (!flow_.wants_again() && watched(core, adapter)) {
-        const bool ends = cursor_ == core.circle().advance(entry.first, entry.packets - 1);
-        flow_.left(now, {.in_flight = in_flight(core),
+    if (!flow_.wants_again() && watched(turn)) {
+        const bool ends = cursor_ == turn.core.circle().advance(entry.first, entry.packets - 1);
+        flow_.left(now, {.in_flight = in_flight(turn.core),
                          .psns = psns,
                          .asks = since_ack_request_ == 0,
                          .answered = ends});
     }
     if (cursor_ == oldest_) backoff_.oldest_left(out.size());
-    cursor_ = core.circle().advance(cursor_, psns);
-    if (difference(cursor_, next_, core.circle()) > 0) next_ = cursor_;
-    if (cursor_ == core.circle().advance(entry.first, entry.packets)) ++cursor_entry_;
-    if (!timers_.running(Timer::answer)) await_answer(now, core);
+    cursor_ = turn.core.circle().advance(cursor_, psns);
+    if (difference(cursor_, next_, turn.core.circle()) > 0) next_ = cursor_;
+    if (cursor_ == turn.core.circle().advance(entry.first, entry.packets)) ++cursor_entry_;
+    if (!timers_.running(Timer::answer)) await_answer(now, turn.core);
 }
 
 bool RcRequester::amid_message(const QueuePairCore& core) const {
@@ -336,9 +334,9 @@ bool RcRequester::amid_message(const QueuePairCore& core) const {
     return entry.begun && cursor_ != entry.first;
 }
 
-void RcRequester::count_under_way(const QueuePairCore& core, Adapter& adapter) {
-    const std::uint32_t now_under_way = core.circle().steps_after(cursor_, oldest_);
-    adapter.windows.change(core.attributes().address, under_way_, now_under_way);
+void RcRequester::count_under_way(Turn turn) {
+    const std::uint32_t now_under_way = turn.core.circle().steps_after(cursor_, oldest_);
+    turn.adapter.windows.change(turn.core.attributes().address, under_way_, now_under_way);
     under_way_ = now_under_way;
 }
 
@@ -351,42 +349,41 @@ void RcRequester::await_answer(Instant now, const QueuePairCore& core) {
 }
 
 /// One retry for one cause: other missing packets may still be in flight (RC-22).
-void RcRequester::retry(Instant now, QueuePairCore& core, Adapter& adapter) {
+void RcRequester::retry(Instant now, Turn turn) {
     if (went_back_ || !backoff_.acts_on_notice()) return;
-    if (!take_retry(core, adapter)) return;
-    ++core.counters.went_back;
+    if (!take_retry(turn)) return;
+    ++turn.core.counters.went_back;
     went_back_ = true;
     flow_.lost();
-    lost(now, core, adapter);
+    lost(now, turn);
 }
 
 /// Returns false if no retry is left.
-bool RcRequester::take_retry(QueuePairCore& core, Adapter& adapter) {
-    if (core.config().retries_unlimited) return true;
+bool RcRequester::take_retry(Turn turn) {
+    if (turn.core.config().retries_unlimited) return true;
     if (retries_left_ == 0) {  // RC-10
-        fail(CompletionStatus::retry_exceeded, core, adapter);
+        fail(CompletionStatus::retry_exceeded, turn);
         return false;
     }
     --retries_left_;
     return true;
 }
 
-std::optional<Psn> RcRequester::missing_data(const QueuePairCore& core,
-                                             const Adapter& adapter) const {
+std::optional<Psn> RcRequester::missing_data(ConstTurn turn) const {
     if (lossy_ == 0 || asked_.empty() || timers_.running(Timer::not_ready)) return std::nullopt;
-    if (adapter.windows.is_near(core.attributes().address)) return std::nullopt;
+    if (turn.adapter.windows.is_near(turn.core.attributes().address)) return std::nullopt;
     return asked_.back().end;
 }
 
 /// A packet is lost: it and all packets after it are sent again.
-void RcRequester::lost(Instant now, const QueuePairCore& core, Adapter& adapter) {
+void RcRequester::lost(Instant now, Turn turn) {
     using Loss = PeerWindows::Loss;
     lossy_ = lossy_for;
-    adapter.windows.on_lost(core.attributes().address,
-                            flow_.on() && went_back_ ? Loss::controlled : Loss::any);
+    turn.adapter.windows.on_lost(turn.core.attributes().address,
+                                 flow_.on() && went_back_ ? Loss::controlled : Loss::any);
     backoff_.retransmits(now);
     go_back(went_back_ ? RcFlow::Earlier::discarded : RcFlow::Earlier::unknown);
-    count_under_way(core, adapter);
+    count_under_way(turn);
 }
 
 void RcRequester::go_back(RcFlow::Earlier earlier) {
@@ -399,40 +396,39 @@ void RcRequester::go_back(RcFlow::Earlier earlier) {
     timers_.stop(Timer::answer);
 }
 
-void RcRequester::on_deadline(Instant now, QueuePairCore& core, Adapter& adapter) {
+void RcRequester::on_deadline(Instant now, Turn turn) {
     (void)timers_.take_expired(Timer::not_ready, now);
     if (flow_.watches()) flow_.on_deadline(now);
     if (!timers_.take_expired(Timer::answer, now)) return;
-    ++core.counters.timeouts;
-    const bool alive = adapter.neighbours.is_alive(core.attributes().address);
-    if (!alive && !take_retry(core, adapter)) return;
+    ++turn.core.counters.timeouts;
+    const bool alive = turn.adapter.neighbours.is_alive(turn.core.attributes().address);
+    if (!alive && !take_retry(turn)) return;
     went_back_ = false;
     flow_.timed_out(now);
-    lost(now, core, adapter);
+    lost(now, turn);
 }
 
 /// Completes requests that ended before it was their turn and are the oldest now.
-void RcRequester::retire(QueuePairCore& core, Adapter& adapter) {
-    while (!core.sends.empty()) {
-        const SendEntry& entry = core.sends.front();
-        if (entry.status != CompletionStatus::success) return fail(entry.status, core, adapter);
+void RcRequester::retire(Turn turn) {
+    while (!turn.core.sends.empty()) {
+        const SendEntry& entry = turn.core.sends.front();
+        if (entry.status != CompletionStatus::success) return fail(entry.status, turn);
         if (!entry.begun || entry.packets > 0) return;
-        core.complete_send(adapter, CompletionStatus::success);
+        turn.core.complete_send(turn.adapter, CompletionStatus::success);
         if (cursor_entry_ > 0) --cursor_entry_;
     }
 }
 
-void RcRequester::fail(CompletionStatus status, QueuePairCore& core, Adapter& adapter) {
-    core.complete_send(adapter, status);
-    core.enter_error(adapter);
+void RcRequester::fail(CompletionStatus status, Turn turn) {
+    turn.core.complete_send(turn.adapter, status);
+    turn.core.enter_error(turn.adapter);
 }
 
-void RcRequester::fingerprint(Instant now, Fingerprint& sink, const QueuePairCore& core,
-                              const Adapter& adapter) const {
-    for (std::size_t i = cursor_entry_; i < core.sends.size(); ++i) {
-        const SendEntry& entry = core.sends[i];
+void RcRequester::fingerprint(Instant now, Fingerprint& sink, ConstTurn turn) const {
+    for (std::size_t i = cursor_entry_; i < turn.core.sends.size(); ++i) {
+        const SendEntry& entry = turn.core.sends[i];
         if (entry.begun) continue;
-        sink.add(adapter.owed.owed(core.attributes().address, entry.after));
+        sink.add(turn.adapter.owed.owed(turn.core.attributes().address, entry.after));
     }
     sink.add(next_.value());
     sink.add(oldest_.value());
@@ -452,7 +448,7 @@ void RcRequester::fingerprint(Instant now, Fingerprint& sink, const QueuePairCor
     sink.add(retries_left_);
     sink.add(rnr_retries_left_);
     sink.add(went_back_);
-    sink.add(core.config().message_hold > Duration() ? lossy_ : 0);
+    sink.add(turn.core.config().message_hold > Duration() ? lossy_ : 0);
     backoff_.fingerprint(sink);
     timers_.fingerprint(now, sink);
     flow_.fingerprint(now, sink);

@@ -27,18 +27,18 @@ public:
     void start(const QueuePairCore& core);
     void reset() { *this = {}; }
     /// It has nothing in flight with its peer any more.
-    void leave(const QueuePairCore& core, Adapter& adapter);
+    void leave(Turn turn);
     /// Sets how many Read requests and Atomics may be outstanding from now on.
     void allow_data_requests(std::size_t count);
     /// The oldest packet, if it was sent again and neither an answer nor an RNR NAK came.
     Unanswered unanswered() const { return backoff_.unanswered(); }
     /// The request was posted just now.
-    static void posted(SendEntry& entry, const QueuePairCore& core, const Adapter& adapter) {
+    static void posted(SendEntry& entry, ConstTurn turn) {
         if (!takes_receive(entry.terms.request)) return;
-        entry.after = adapter.owed.newest(core.attributes().address);
+        entry.after = turn.adapter.owed.newest(turn.core.attributes().address);
     }
-    bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
-    RxVerdict on_response(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    bool poll_transmit(Instant now, Turn turn, TxFrame& out);
+    RxVerdict on_response(Instant now, const Packet& packet, Turn turn);
     /// A response of a Read that now arrives has a mark of a router.
     void marked() { flow_.marked(); }
     /// A congestion notification arrived (RC-36).
@@ -48,10 +48,10 @@ public:
         flow_.marked();
         flow_.apply(now, in_flight(core));
     }
-    void on_deadline(Instant now, QueuePairCore& core, Adapter& adapter);
+    void on_deadline(Instant now, Turn turn);
     /// The PSN after the last Read or Atomic whose answer may be lost: it is outstanding, and the
     /// path has lost packets lately (RC-40).
-    std::optional<Psn> missing_data(const QueuePairCore& core, const Adapter& adapter) const;
+    std::optional<Psn> missing_data(ConstTurn turn) const;
     /// The peer has not executed the requests from there on, or all before it are answered.
     bool has(Psn psn, const QueuePairCore& core) const {
         return timers_.running(Timer::not_ready) || difference(psn, oldest_, core.circle()) <= 0;
@@ -70,8 +70,7 @@ public:
     std::uint32_t unasked(const QueuePairCore& core) const {
         return std::min(since_ack_request_, in_flight(core));
     }
-    void fingerprint(Instant now, Fingerprint& sink, const QueuePairCore& core,
-                     const Adapter& adapter) const;
+    void fingerprint(Instant now, Fingerprint& sink, ConstTurn turn) const;
 
     Psn oldest() const { return oldest_; }
     Psn next() const { return next_; }
@@ -89,61 +88,56 @@ private:
     bool may_ask(const QueuePairCore& core) const;
     bool may_begin(const SendEntry& entry, const QueuePairCore& core) const;
     bool changes_what_is_read(const SendEntry& entry) const;
-    static bool waits_for_answers(const SendEntry& entry, const QueuePairCore& core,
-                                  Adapter& adapter);
-    bool begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter);
+    static bool waits_for_answers(const SendEntry& entry, Turn turn);
+    bool begin(SendEntry& entry, Turn turn);
     bool may_send_packet(const SendEntry& entry, const QueuePairCore& core) const;
-    bool send_packet(Instant now, const SendEntry& entry, std::uint32_t psns, QueuePairCore& core,
-                     Adapter& adapter, TxFrame& out);
-    bool send_oldest_again(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
-    void send_message_packet(const SendEntry& entry, const PayloadPieces& payload,
-                             QueuePairCore& core, const Adapter& adapter, TxFrame& out);
-    bool wants_ack(const SendEntry& entry, const QueuePairCore& core, const Adapter& adapter) const;
-    std::uint32_t ack_every(const QueuePairCore& core, const Adapter& adapter) const;
+    bool send_packet(Instant now, const SendEntry& entry, std::uint32_t psns, Turn turn,
+                     TxFrame& out);
+    bool send_oldest_again(Instant now, Turn turn, TxFrame& out);
+    void send_message_packet(const SendEntry& entry, const PayloadPieces& payload, Turn turn,
+                             TxFrame& out);
+    bool wants_ack(const SendEntry& entry, ConstTurn turn) const;
+    std::uint32_t ack_every(ConstTurn turn) const;
     std::uint32_t in_flight(const QueuePairCore& core) const {
         return core.circle().steps_after(cursor_, oldest_);
     }
-    bool controlled(const QueuePairCore& core, const Adapter& adapter) const {
-        return flow_.on() && !adapter.windows.is_near(core.attributes().address);
+    bool controlled(ConstTurn turn) const {
+        return flow_.on() && !turn.adapter.windows.is_near(turn.core.attributes().address);
     }
-    bool watched(const QueuePairCore& core, const Adapter& adapter) const {
-        return flow_.watches() && !adapter.windows.is_near(core.attributes().address);
+    bool watched(ConstTurn turn) const {
+        return flow_.watches() && !turn.adapter.windows.is_near(turn.core.attributes().address);
     }
-    std::uint32_t flow_room(const QueuePairCore& core, const Adapter& adapter) const {
-        return controlled(core, adapter) ? flow_.room(in_flight(core)) : ~std::uint32_t{0};
+    std::uint32_t flow_room(ConstTurn turn) const {
+        return controlled(turn) ? flow_.room(in_flight(turn.core)) : ~std::uint32_t{0};
     }
     std::uint32_t asked_part(const QueuePairCore& core) const;
-    std::uint32_t responses_to_ask(const SendEntry& entry, const QueuePairCore& core,
-                                   Adapter& adapter) const;
-    bool has_room(std::uint32_t packets, const QueuePairCore& core, Adapter& adapter) const;
+    std::uint32_t responses_to_ask(const SendEntry& entry, Turn turn) const;
+    bool has_room(std::uint32_t packets, Turn turn) const;
     void send_data_request(const SendEntry& entry, std::uint32_t responses, QueuePairCore& core,
                            TxFrame& out);
-    void sent(Instant now, const SendEntry& entry, std::uint32_t psns, QueuePairCore& core,
-              const Adapter& adapter, TxFrame& out);
+    void sent(Instant now, const SendEntry& entry, std::uint32_t psns, Turn turn, TxFrame& out);
 
     void await_answer(Instant now, const QueuePairCore& core);
 
     // Answers.
-    RxVerdict on_ack(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    RxVerdict on_nak(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    RxVerdict on_not_ready(Instant now, const Packet& packet, QueuePairCore& core,
-                           Adapter& adapter);
-    RxVerdict on_data(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict on_ack(Instant now, const Packet& packet, Turn turn);
+    RxVerdict on_nak(Instant now, const Packet& packet, Turn turn);
+    RxVerdict on_not_ready(Instant now, const Packet& packet, Turn turn);
+    RxVerdict on_data(Instant now, const Packet& packet, Turn turn);
     std::optional<CompletionStatus> take_data(const Packet& packet, SendEntry& entry,
-                                              const QueuePairCore& core,
-                                              const Adapter& adapter) const;
-    bool acknowledge_before(Instant now, Psn psn, QueuePairCore& core, Adapter& adapter);
-    void progress(Instant now, Psn oldest, QueuePairCore& core, Adapter& adapter);
+                                              ConstTurn turn) const;
+    bool acknowledge_before(Instant now, Psn psn, Turn turn);
+    void progress(Instant now, Psn oldest, Turn turn);
     void take_credits(const Aeth& aeth, const Circle& circle);
-    void count_under_way(const QueuePairCore& core, Adapter& adapter);
+    void count_under_way(Turn turn);
 
     // Recovery.
-    void retry(Instant now, QueuePairCore& core, Adapter& adapter);
-    bool take_retry(QueuePairCore& core, Adapter& adapter);
-    void lost(Instant now, const QueuePairCore& core, Adapter& adapter);
+    void retry(Instant now, Turn turn);
+    bool take_retry(Turn turn);
+    void lost(Instant now, Turn turn);
     void go_back(RcFlow::Earlier earlier);
-    void retire(QueuePairCore& core, Adapter& adapter);
-    void fail(CompletionStatus status, QueuePairCore& core, Adapter& adapter);
+    void retire(Turn turn);
+    void fail(CompletionStatus status, Turn turn);
 
     Psn oldest_ = {};
     Psn cursor_ = {};

@@ -47,23 +47,22 @@ void RcResponder::keep_resources(std::size_t count) {
     answers_ = std::move(answers);
 }
 
-RxVerdict RcResponder::on_request(Instant now, const Packet& packet, QueuePairCore& core,
-                                  Adapter& adapter) {
-    const std::int64_t ahead = difference(packet.bth().psn, expected_, core.circle());
-    if (ahead > 0) return on_gap(core);
-    if (!room_to_answer(core)) return RxVerdict::refused;
+RxVerdict RcResponder::on_request(Instant now, const Packet& packet, Turn turn) {
+    const std::int64_t ahead = difference(packet.bth().psn, expected_, turn.core.circle());
+    if (ahead > 0) return on_gap(turn.core);
+    if (!room_to_answer(turn.core)) return RxVerdict::refused;
     // RC-1: a request that was executed is not executed again.
-    if (ahead < 0) return on_duplicate(packet, core, adapter);
+    if (ahead < 0) return on_duplicate(packet, turn);
     nak_given_ = false;
-    return on_expected(now, packet, core, adapter);
+    return on_expected(now, packet, turn);
 }
 
-RxVerdict RcResponder::on_reserved(const Bth& bth, QueuePairCore& core, Adapter& adapter) {
-    const std::int64_t ahead = difference(bth.psn, expected_, core.circle());
-    if (ahead > 0) return on_gap(core);
-    ++core.counters.not_allowed;
+RxVerdict RcResponder::on_reserved(const Bth& bth, Turn turn) {
+    const std::int64_t ahead = difference(bth.psn, expected_, turn.core.circle());
+    if (ahead > 0) return on_gap(turn.core);
+    ++turn.core.counters.not_allowed;
     if (ahead == 0 && !answers_.full()) {  // RC-18
-        fail(NakCode::invalid_request, expected_, core, adapter);
+        fail(NakCode::invalid_request, expected_, turn);
     }
     return RxVerdict::malformed;
 }
@@ -85,84 +84,83 @@ bool RcResponder::room_to_answer(QueuePairCore& core) const {
     return false;
 }
 
-RxVerdict RcResponder::on_expected(Instant now, const Packet& packet, QueuePairCore& core,
-                                   Adapter& adapter) {
+RxVerdict RcResponder::on_expected(Instant now, const Packet& packet, Turn turn) {
     if (!message_.continued_by(*packet.opcode)) {
-        ++core.counters.sequence_broken;
-        fail(NakCode::invalid_request, expected_, core, adapter);  // RC-18
+        ++turn.core.counters.sequence_broken;
+        fail(NakCode::invalid_request, expected_, turn);  // RC-18
         return RxVerdict::refused;
     }
     switch (packet.opcode->verb) {
-        case Verb::read_request: return on_read(packet, core, adapter);
+        case Verb::read_request: return on_read(packet, turn);
         case Verb::compare_swap:
-        case Verb::fetch_add: return on_atomic(packet, core, adapter);
-        default: return on_message(now, packet, core, adapter);
+        case Verb::fetch_add: return on_atomic(packet, turn);
+        default: return on_message(now, packet, turn);
     }
 }
 
-RxVerdict RcResponder::on_message(Instant now, const Packet& packet, QueuePairCore& core,
-                                  Adapter& adapter) {
-    if (const auto refusal = message_.execute(packet, core, adapter)) {
-        return refuse(*refusal, core, adapter);
+RxVerdict RcResponder::on_message(Instant now, const Packet& packet, Turn turn) {
+    if (const auto refusal = message_.execute(packet, turn)) {
+        return refuse(*refusal, turn);
     }
-    expected_ = core.circle().advance(expected_, 1);
+    expected_ = turn.core.circle().advance(expected_, 1);
     // RC-14: a message counts when it ends.
-    if (packet.opcode->ends()) completed_ = core.message_circle().advance(completed_, 1);
+    if (packet.opcode->ends()) completed_ = turn.core.message_circle().advance(completed_, 1);
     const AckHold::Request request{packet.opcode->ends(), packet.bth().ack_request};
-    const bool acks_all = core.config().acks_unasked;
+    const bool acks_all = turn.core.config().acks_unasked;
     if (request.asks || (request.ends && acks_all)) owe_ack();
-    if (packet.opcode->ends()) owe_before_messages(packet, core, adapter);
-    const Duration delay = ack_delay(core);
+    if (packet.opcode->ends()) owe_before_messages(packet, turn);
+    const Duration delay = ack_delay(turn.core);
     const bool was_owed = lazy_.is_owed();
     if (acks_all) lazy_.executed(now, request, delay);
-    const bool near = adapter.windows.is_near(core.attributes().address);
+    const bool near = turn.adapter.windows.is_near(turn.core.attributes().address);
     hold_.executed(now, request, near ? Duration() : delay);
     if (was_owed && request.asks) hold_.release();
     if (request.ends) reply_.executed(now, delay);
     return RxVerdict::accepted;
 }
 
-RxVerdict RcResponder::on_read(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
+RxVerdict RcResponder::on_read(const Packet& packet, Turn turn) {
     const Reth& reth = packet.headers.reth;
-    if (!core.allows(RemoteRight::read) || resources_.capacity() == 0) {
-        return refuse(Refusal::not_allowed, core, adapter);
+    if (!turn.core.allows(RemoteRight::read) || resources_.capacity() == 0) {
+        return refuse(Refusal::not_allowed, turn);
     }
     if (reth.length > message_max || !packet.payload.empty() || packet.bth().pad != 0) {
-        return refuse(Refusal::bad_length, core, adapter);
+        return refuse(Refusal::bad_length, turn);
     }
     const Piece whole{reth.address, reth.length, reth.rkey};
-    if (!adapter.memory.remote(whole, RemoteRight::read, core.bearer())) {
-        return refuse(Refusal::bad_key, core, adapter);
+    if (!turn.adapter.memory.remote(whole, RemoteRight::read, turn.core.bearer())) {
+        return refuse(Refusal::bad_key, turn);
     }
-    const auto packets = static_cast<std::uint32_t>(packets_of(reth.length, core.path_mtu()));
+    const auto packets = static_cast<std::uint32_t>(packets_of(reth.length, turn.core.path_mtu()));
     keep({.psn = expected_, .packets = packets, .from = reth});
-    answers_.push({.what = Answer::What::read,
-                   .psn = expected_,
-                   .packets = packets,
-                   .from = reth,
-                   .owed = adapter.owed.owe(core.attributes().address, core.number(), false)});
-    data_since_ack_ = ack_delay(core) > Duration();
+    answers_.push(
+        {.what = Answer::What::read,
+         .psn = expected_,
+         .packets = packets,
+         .from = reth,
+         .owed = turn.adapter.owed.owe(turn.core.attributes().address, turn.core.number(), false)});
+    data_since_ack_ = ack_delay(turn.core) > Duration();
     // RC-14: a Read counts now, before its responses leave.
-    expected_ = core.circle().advance(expected_, packets);
-    completed_ = core.message_circle().advance(completed_, 1);
-    ++core.counters.executed;
+    expected_ = turn.core.circle().advance(expected_, packets);
+    completed_ = turn.core.message_circle().advance(completed_, 1);
+    ++turn.core.counters.executed;
     return RxVerdict::accepted;
 }
 
-RxVerdict RcResponder::on_atomic(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
+RxVerdict RcResponder::on_atomic(const Packet& packet, Turn turn) {
     const AtomicEth& atomic = packet.headers.atomic;
-    if (!core.allows(RemoteRight::atomic) || resources_.capacity() == 0) {
-        return refuse(Refusal::not_allowed, core, adapter);
+    if (!turn.core.allows(RemoteRight::atomic) || resources_.capacity() == 0) {
+        return refuse(Refusal::not_allowed, turn);
     }
     if (atomic.address % 8 != 0 || !packet.payload.empty() || packet.bth().pad != 0) {
-        return refuse(Refusal::bad_length, core, adapter);
+        return refuse(Refusal::bad_length, turn);
     }
-    const auto bytes =
-        adapter.memory.remote({atomic.address, 8, atomic.rkey}, RemoteRight::atomic, core.bearer());
+    const auto bytes = turn.adapter.memory.remote({atomic.address, 8, atomic.rkey},
+                                                  RemoteRight::atomic, turn.core.bearer());
     std::uint64_t word = 0;  // in the byte order of this machine
     const Bytes held = std::as_writable_bytes(std::span(&word, 1));
-    if (!bytes || !adapter.memory.load(held, *bytes)) {
-        return refuse(Refusal::bad_key, core, adapter);
+    if (!bytes || !turn.adapter.memory.load(held, *bytes)) {
+        return refuse(Refusal::bad_key, turn);
     }
     const std::uint64_t original = word;
     if (packet.opcode->verb == Verb::fetch_add) {
@@ -170,57 +168,58 @@ RxVerdict RcResponder::on_atomic(const Packet& packet, QueuePairCore& core, Adap
     } else if (word == atomic.compare) {
         word = atomic.swap_or_add;
     }
-    if (!adapter.memory.store(*bytes, held)) return refuse(Refusal::bad_key, core, adapter);
+    if (!turn.adapter.memory.store(*bytes, held)) return refuse(Refusal::bad_key, turn);
     keep({.verb = packet.opcode->verb,
           .psn = expected_,
           .from = {.address = atomic.address, .rkey = atomic.rkey},
           .original = original});
-    answers_.push({.what = Answer::What::atomic,
-                   .psn = expected_,
-                   .original = original,
-                   .owed = adapter.owed.owe(core.attributes().address, core.number(), false)});
-    data_since_ack_ = ack_delay(core) > Duration();
-    expected_ = core.circle().advance(expected_, 1);
-    completed_ = core.message_circle().advance(completed_, 1);
-    ++core.counters.executed;
+    answers_.push(
+        {.what = Answer::What::atomic,
+         .psn = expected_,
+         .original = original,
+         .owed = turn.adapter.owed.owe(turn.core.attributes().address, turn.core.number(), false)});
+    data_since_ack_ = ack_delay(turn.core) > Duration();
+    expected_ = turn.core.circle().advance(expected_, 1);
+    completed_ = turn.core.message_circle().advance(completed_, 1);
+    ++turn.core.counters.executed;
     return RxVerdict::accepted;
 }
 
-RxVerdict RcResponder::refuse(Refusal refusal, QueuePairCore& core, Adapter& adapter) {
-    count(refusal, core.counters);
+RxVerdict RcResponder::refuse(Refusal refusal, Turn turn) {
+    count(refusal, turn.core.counters);
     switch (refusal) {
         case Refusal::not_ready:
             // The packets that follow cause no NAK 0x60 (RC-2). Soft-RoCE sends one (RC-32: R2).
             nak_given_ = true;
-            nak(Syndrome::rnr_nak(core.attributes().min_rnr_timer), expected_);
+            nak(Syndrome::rnr_nak(turn.core.attributes().min_rnr_timer), expected_);
             break;
         // RC-18: NAK 0x61
         case Refusal::not_allowed:
-        case Refusal::bad_length: fail(NakCode::invalid_request, expected_, core, adapter); break;
+        case Refusal::bad_length: fail(NakCode::invalid_request, expected_, turn); break;
         case Refusal::too_long:
             // The NAK names the packet that overflows (RC-30). Soft-RoCE answers 0x63 (RC-32: R1).
-            fail_receive(core, adapter, CompletionStatus::local_length_error);
-            fail(NakCode::invalid_request, expected_, core, adapter);
+            fail_receive(turn, CompletionStatus::local_length_error);
+            fail(NakCode::invalid_request, expected_, turn);
             break;
         // RC-17. The First of a Write checks the range, so the NAK names the First (RC-30).
-        case Refusal::bad_key: fail(NakCode::remote_access, expected_, core, adapter); break;
+        case Refusal::bad_key: fail(NakCode::remote_access, expected_, turn); break;
         // RC-18: NAK 0x63
         case Refusal::receive_faulty:
-            fail_receive(core, adapter, CompletionStatus::local_protection_error);
-            fail(NakCode::remote_operational, expected_, core, adapter);
+            fail_receive(turn, CompletionStatus::local_protection_error);
+            fail(NakCode::remote_operational, expected_, turn);
             break;
     }
     return RxVerdict::refused;
 }
 
-void RcResponder::fail(NakCode code, Psn psn, QueuePairCore& core, Adapter& adapter) {
+void RcResponder::fail(NakCode code, Psn psn, Turn turn) {
     nak(Syndrome::nak(code), psn);
     failed_ = true;
     const auto what = code == NakCode::remote_access        ? PortEvent::What::access_refused
                       : code == NakCode::remote_operational ? PortEvent::What::receive_faulty
                                                             : PortEvent::What::request_refused;
-    adapter.tell(what, core.number());
-    core.enter_error(adapter);
+    turn.adapter.tell(what, turn.core.number());
+    turn.core.enter_error(turn.adapter);
 }
 
 void RcResponder::leave(Adapter& adapter) {
@@ -252,15 +251,15 @@ void RcResponder::owe_ack() {
 /// RC-38: an ACK that completes a Write leaves before each message of this side that is posted
 /// later. RC-40: so does an ACK which names a request after a Read or an Atomic: it tells the
 /// requester that their answer was lost.
-void RcResponder::owe_before_messages(const Packet& packet, const QueuePairCore& core,
-                                      Adapter& adapter) {
+void RcResponder::owe_before_messages(const Packet& packet, Turn turn) {
     const bool write = packet.opcode->verb == Verb::write && packet.bth().ack_request;
     if (!write && !data_since_ack_) return;
     if (answers_.empty() || answers_.back().what != Answer::What::ack) return;
     // A near peer loses no answer.
-    if (!write && adapter.windows.is_near(core.attributes().address)) return;
+    if (!write && turn.adapter.windows.is_near(turn.core.attributes().address)) return;
     OwedAnswers::Number& owed = answers_.back().owed;
-    if (owed == 0) owed = adapter.owed.owe(core.attributes().address, core.number(), true);
+    if (owed == 0)
+        owed = turn.adapter.owed.owe(turn.core.attributes().address, turn.core.number(), true);
 }
 
 bool RcResponder::owes_ack() const {
@@ -301,25 +300,25 @@ bool RcResponder::is_stale(const Answer& answer) const {
     return answer.what == Answer::What::nak && !fatal && answer.psn != expected_;
 }
 
-bool RcResponder::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out) {
+bool RcResponder::poll_transmit(Instant now, Turn turn, TxFrame& out) {
     while (!answers_.empty() && is_stale(answers_.front())) answers_.pop();
     if (answers_.empty() || (is_ack_alone() && is_held(now))) return false;
     Answer& answer = answers_.front();
     switch (answer.what) {
-        case Answer::What::read: return send_read(now, core, adapter, out);
+        case Answer::What::read: return send_read(now, turn, out);
         case Answer::What::atomic:
-            send_atomic(answer, core, out);
-            adapter.owed.settle(answer.owed);
+            send_atomic(answer, turn.core, out);
+            turn.adapter.owed.settle(answer.owed);
             break;
-        case Answer::What::nak: send_nak(answer, core, out); break;
+        case Answer::What::nak: send_nak(answer, turn.core, out); break;
         case Answer::What::ack:
-            send_newest_ack(now, core, out);
-            adapter.owed.settle(std::exchange(answer.owed, 0));
+            send_newest_ack(now, turn.core, out);
+            turn.adapter.owed.settle(std::exchange(answer.owed, 0));
             ack_released_ = ack_released_ && owes_ack();
             break;
         case Answer::What::duplicate_ack:
-            send_ack(answer.psn, ack_syndrome(core), core, out);
-            ++core.counters.acks_sent;
+            send_ack(answer.psn, ack_syndrome(turn.core), turn.core, out);
+            ++turn.core.counters.acks_sent;
             if (--answer.sent > 0) return true;
             break;
     }
@@ -362,20 +361,20 @@ void RcResponder::send_atomic(const Answer& answer, QueuePairCore& core, TxFrame
     if (answer.replayed) out.mark_resent();
 }
 
-bool RcResponder::send_read(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out) {
+bool RcResponder::send_read(Instant now, Turn turn, TxFrame& out) {
     Answer& answer = answers_.front();
-    const Psn psn = core.circle().advance(answer.psn, answer.sent);
-    const PayloadRange range = range_of(answer.from.length, answer.sent, core.path_mtu());
+    const Psn psn = turn.core.circle().advance(answer.psn, answer.sent);
+    const PayloadRange range = range_of(answer.from.length, answer.sent, turn.core.path_mtu());
     const Piece piece{answer.from.address + range.offset, range.length, answer.from.rkey};
-    const auto bytes = adapter.memory.remote(piece, RemoteRight::read, core.bearer());
-    if (!bytes || !adapter.memory.is_there(*bytes)) {
+    const auto bytes = turn.adapter.memory.remote(piece, RemoteRight::read, turn.core.bearer());
+    if (!bytes || !turn.adapter.memory.is_there(*bytes)) {
         // The memory is gone, and the Read is only partly answered.
-        ++core.counters.reads_broken;
-        leave(adapter);
+        ++turn.core.counters.reads_broken;
+        leave(turn.adapter);
         answers_.clear();
         if (!failed_) {
-            fail(NakCode::remote_access, psn, core, adapter);
-            return poll_transmit(now, core, adapter, out);
+            fail(NakCode::remote_access, psn, turn);
+            return poll_transmit(now, turn, out);
         }
         return false;
     }
@@ -388,15 +387,15 @@ bool RcResponder::send_read(Instant now, QueuePairCore& core, Adapter& adapter, 
                                                     : Operation::read_response_middle;
     Headers headers;
     headers.bth.opcode = opcode_of(Transport::rc, operation);
-    core.address(headers, psn);
-    headers.aeth = aeth(ack_syndrome(core));
+    turn.core.address(headers, psn);
+    headers.aeth = aeth(ack_syndrome(turn.core));
     const ConstBytes payload = *bytes;
     encode(headers, std::span(&payload, 1), out);
-    ++core.counters.responses_sent;
+    ++turn.core.counters.responses_sent;
     if (answer.replayed) out.mark_resent();
     ++answer.sent;
     if (ends) {
-        adapter.owed.settle(answer.owed);
+        turn.adapter.owed.settle(answer.owed);
         answers_.pop();
     }
     return true;

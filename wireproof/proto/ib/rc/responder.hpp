@@ -22,9 +22,9 @@ public:
     void reset() { *this = {}; }
     /// Sets how many Reads and Atomics are kept from now on. Keeps the newest of those that it has.
     void keep_resources(std::size_t count);
-    RxVerdict on_request(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    RxVerdict on_reserved(const Bth& bth, QueuePairCore& core, Adapter& adapter);
-    bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
+    RxVerdict on_request(Instant now, const Packet& packet, Turn turn);
+    RxVerdict on_reserved(const Bth& bth, Turn turn);
+    bool poll_transmit(Instant now, Turn turn, TxFrame& out);
     void on_deadline(Instant now) {
         hold_.on_deadline(now);
         reply_.on_deadline(now);
@@ -83,18 +83,18 @@ private:
         void fingerprint(Fingerprint& sink) const;
     };
 
-    RxVerdict on_expected(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    RxVerdict on_read(const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    RxVerdict on_atomic(const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    RxVerdict on_message(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    RxVerdict on_duplicate(const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict on_expected(Instant now, const Packet& packet, Turn turn);
+    RxVerdict on_read(const Packet& packet, Turn turn);
+    RxVerdict on_atomic(const Packet& packet, Turn turn);
+    RxVerdict on_message(Instant now, const Packet& packet, Turn turn);
+    RxVerdict on_duplicate(const Packet& packet, Turn turn);
     RxVerdict on_gap(QueuePairCore& core);
-    RxVerdict replay_read(const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict replay_read(const Packet& packet, Turn turn);
     RxVerdict replay_atomic(const Packet& packet, QueuePairCore& core);
-    RxVerdict refuse(Refusal refusal, QueuePairCore& core, Adapter& adapter);
+    RxVerdict refuse(Refusal refusal, Turn turn);
 
     void owe_ack();
-    void owe_before_messages(const Packet& packet, const QueuePairCore& core, Adapter& adapter);
+    void owe_before_messages(const Packet& packet, Turn turn);
     bool is_held(Instant now) const {
         if (ack_released_) return false;
         return lazy_.is_owed() ? lazy_.holds(now) : hold_.holds(now) || reply_.holds(now);
@@ -109,7 +109,7 @@ private:
     void nak(Syndrome syndrome, Psn psn) {
         answers_.push({.what = Answer::What::nak, .psn = psn, .syndrome = syndrome});
     }
-    void fail(NakCode code, Psn psn, QueuePairCore& core, Adapter& adapter);
+    void fail(NakCode code, Psn psn, Turn turn);
     bool room_to_answer(QueuePairCore& core) const;
     Psn newest_to_acknowledge(const Circle& circle) const;
     Aeth aeth(Syndrome syndrome) const { return {syndrome, completed_}; }
@@ -117,7 +117,7 @@ private:
     bool is_stale(const Answer& answer) const;
 
     void send_ack(Psn psn, Syndrome syndrome, QueuePairCore& core, TxFrame& out) const;
-    bool send_read(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
+    bool send_read(Instant now, Turn turn, TxFrame& out);
     void send_atomic(const Answer& answer, QueuePairCore& core, TxFrame& out) const;
     void send_newest_ack(Instant now, QueuePairCore& core, TxFrame& out);
     bool owes_ack() const;

@@ -23,34 +23,34 @@ Psn RcResponder::newest_before_data(Psn duplicate, const Circle& circle) const {
     return circle.advance(duplicate, end - 1);
 }
 
-RxVerdict RcResponder::on_duplicate(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
-    ++core.counters.duplicates;
+RxVerdict RcResponder::on_duplicate(const Packet& packet, Turn turn) {
+    ++turn.core.counters.duplicates;
     switch (packet.opcode->verb) {
-        case Verb::read_request: return replay_read(packet, core, adapter);
+        case Verb::read_request: return replay_read(packet, turn);
         case Verb::compare_swap:
-        case Verb::fetch_add: return replay_atomic(packet, core);
+        case Verb::fetch_add: return replay_atomic(packet, turn.core);
         default:
-            owe_duplicate_ack(newest_before_data(packet.bth().psn, core.circle()));  // RC-4
+            owe_duplicate_ack(newest_before_data(packet.bth().psn, turn.core.circle()));  // RC-4
             return RxVerdict::duplicate;
     }
 }
 
 // The same Read, or its tail if the requester asks for the missing part (RC-6).
-RxVerdict RcResponder::replay_read(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
+RxVerdict RcResponder::replay_read(const Packet& packet, Turn turn) {
     const Reth& reth = packet.headers.reth;
     for (std::size_t i = 0; i < resources_.size(); ++i) {
         const Resource& kept = resources_[i];
         if (kept.verb != Verb::read_request) continue;
-        const std::uint32_t skipped = core.circle().steps_after(packet.bth().psn, kept.psn);
+        const std::uint32_t skipped = turn.core.circle().steps_after(packet.bth().psn, kept.psn);
         if (skipped >= kept.packets) continue;
-        const std::uint64_t offset = std::uint64_t{skipped} * core.path_mtu();
+        const std::uint64_t offset = std::uint64_t{skipped} * turn.core.path_mtu();
         if (reth.rkey != kept.from.rkey || reth.address != kept.from.address + offset ||
             reth.length != kept.from.length - offset) {
             continue;
         }
         const Piece tail{reth.address, reth.length, reth.rkey};
-        if (!adapter.memory.remote(tail, RemoteRight::read, core.bearer())) break;
-        ++core.counters.replayed;
+        if (!turn.adapter.memory.remote(tail, RemoteRight::read, turn.core.bearer())) break;
+        ++turn.core.counters.replayed;
         answers_.push({.what = Answer::What::read,
                        .replayed = true,
                        .psn = packet.bth().psn,
@@ -58,7 +58,7 @@ RxVerdict RcResponder::replay_read(const Packet& packet, QueuePairCore& core, Ad
                        .from = reth});
         return RxVerdict::duplicate;
     }
-    ++core.counters.resource_gone;
+    ++turn.core.counters.resource_gone;
     return RxVerdict::duplicate;
 }
 

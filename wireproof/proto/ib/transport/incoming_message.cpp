@@ -17,50 +17,49 @@ std::optional<Refusal> planned(const QueuePairCore& core) {
 
 }  // namespace
 
-std::optional<Refusal> IncomingMessage::execute(const Packet& packet, QueuePairCore& core,
-                                                Adapter& adapter) {
-    const auto refusal = packet.opcode->verb == Verb::send ? execute_send(packet, core, adapter)
-                                                           : execute_write(packet, core, adapter);
+std::optional<Refusal> IncomingMessage::execute(const Packet& packet, Turn turn) {
+    const auto refusal = packet.opcode->verb == Verb::send ? execute_send(packet, turn)
+                                                           : execute_write(packet, turn);
     if (refusal) return refusal;
-    ++core.counters.executed;
+    ++turn.core.counters.executed;
     return std::nullopt;
 }
 
-std::optional<Refusal> IncomingMessage::execute_send(const Packet& packet, QueuePairCore& core,
-                                                     Adapter& adapter) {
+std::optional<Refusal> IncomingMessage::execute_send(const Packet& packet, Turn turn) {
     const Opcode& opcode = *packet.opcode;
-    const ReceiveEntry* entry = core.receives.take(adapter);
+    const ReceiveEntry* entry = turn.core.receives.take(turn.adapter);
     if (entry == nullptr) return Refusal::not_ready;  // UC-19, and RC-2
-    if (const auto refusal = planned(core)) return refusal;
+    if (const auto refusal = planned(turn.core)) return refusal;
     const std::size_t size = packet.payload.size();
     const std::uint64_t before = opcode.begins() ? 0 : arrived_;
-    if (!opcode.payload_fits(size, core.path_mtu()) || !packet.padded_right() ||
+    if (!opcode.payload_fits(size, turn.core.path_mtu()) || !packet.padded_right() ||
         before + size > message_max) {
         return Refusal::bad_length;
     }
     if (before + size > entry->length) return Refusal::too_long;  // RC-30: at this packet
     const bool invalidates = opcode.has(Extended::invalidate);
     const std::uint32_t key = packet.headers.invalidate.rkey;
-    if (invalidates && !adapter.memory.can_invalidate(key, core.bearer())) return Refusal::bad_key;
-    if (!scatter(entry->pieces, before, packet.payload, adapter.memory, core.config().domain)) {
+    if (invalidates && !turn.adapter.memory.can_invalidate(key, turn.core.bearer()))
+        return Refusal::bad_key;
+    if (!scatter(entry->pieces, before, packet.payload, turn.adapter.memory,
+                 turn.core.config().domain)) {
         return Refusal::receive_faulty;
     }
-    if (invalidates) adapter.memory.invalidate(key, core.bearer());  // RC-20
+    if (invalidates) turn.adapter.memory.invalidate(key, turn.core.bearer());  // RC-20
     verb_ = Verb::send;
     arrived_ = before + size;
-    if (opcode.ends()) complete(packet, *entry, arrived_, core, adapter);
+    if (opcode.ends()) complete(packet, *entry, arrived_, turn);
     return std::nullopt;
 }
 
-std::optional<Refusal> IncomingMessage::execute_write(const Packet& packet, QueuePairCore& core,
-                                                      Adapter& adapter) {
+std::optional<Refusal> IncomingMessage::execute_write(const Packet& packet, Turn turn) {
     const Opcode& opcode = *packet.opcode;
-    if (opcode.begins() && !core.allows(RemoteRight::write)) return Refusal::not_allowed;
+    if (opcode.begins() && !turn.core.allows(RemoteRight::write)) return Refusal::not_allowed;
     const bool takes = opcode.has(Extended::immediate);
-    const ReceiveEntry* entry = takes ? core.receives.take(adapter) : nullptr;
+    const ReceiveEntry* entry = takes ? turn.core.receives.take(turn.adapter) : nullptr;
     if (takes && entry == nullptr) return Refusal::not_ready;
-    if (const auto refusal = takes ? planned(core) : std::nullopt) return refusal;
-    if (const auto refusal = check_write(packet, core, adapter)) return refusal;
+    if (const auto refusal = takes ? planned(turn.core) : std::nullopt) return refusal;
+    if (const auto refusal = check_write(packet, turn)) return refusal;
 
     if (opcode.begins()) {
         target_ = packet.headers.reth;
@@ -70,23 +69,22 @@ std::optional<Refusal> IncomingMessage::execute_write(const Packet& packet, Queu
                       target_.rkey};
     // Checked again for every packet: the region may be removed, or the window invalid, by now
     // (RC-17).
-    const auto to = adapter.memory.remote(piece, RemoteRight::write, core.bearer());
-    if (!to || !adapter.memory.store(*to, packet.payload)) return Refusal::bad_key;
+    const auto to = turn.adapter.memory.remote(piece, RemoteRight::write, turn.core.bearer());
+    if (!to || !turn.adapter.memory.store(*to, packet.payload)) return Refusal::bad_key;
     verb_ = Verb::write;
     arrived_ += packet.payload.size();
     if (takes) {
-        complete(packet, *entry, arrived_, core, adapter);  // UC-21
+        complete(packet, *entry, arrived_, turn);  // UC-21
     } else if (opcode.ends()) {
         verb_.reset();  // UC-22: no receive request, no completion
     }
     return std::nullopt;
 }
 
-std::optional<Refusal> IncomingMessage::check_write(const Packet& packet, const QueuePairCore& core,
-                                                    const Adapter& adapter) const {
+std::optional<Refusal> IncomingMessage::check_write(const Packet& packet, ConstTurn turn) const {
     const Opcode& opcode = *packet.opcode;
     const std::size_t size = packet.payload.size();
-    if (!opcode.payload_fits(size, core.path_mtu()) || !packet.padded_right()) {
+    if (!opcode.payload_fits(size, turn.core.path_mtu()) || !packet.padded_right()) {
         return Refusal::bad_length;
     }
     const Reth& reth = opcode.begins() ? packet.headers.reth : target_;
@@ -96,13 +94,13 @@ std::optional<Refusal> IncomingMessage::check_write(const Packet& packet, const 
     if (!opcode.begins()) return std::nullopt;
     // The First checks the whole range, so a forbidden Write changes no byte (UC-20, RC-17, RC-30).
     const Piece whole{reth.address, reth.length, reth.rkey};
-    return adapter.memory.remote(whole, RemoteRight::write, core.bearer())
+    return turn.adapter.memory.remote(whole, RemoteRight::write, turn.core.bearer())
                ? std::nullopt
                : std::optional(Refusal::bad_key);
 }
 
 void IncomingMessage::complete(const Packet& packet, const ReceiveEntry& entry,
-                               std::uint64_t length, QueuePairCore& core, Adapter& adapter) {
+                               std::uint64_t length, Turn turn) {
     Completion completion{.id = entry.id, .length = static_cast<std::uint32_t>(length)};
     completion.kind =
         packet.opcode->verb == Verb::send ? CompletionKind::receive : CompletionKind::receive_write;
@@ -112,22 +110,22 @@ void IncomingMessage::complete(const Packet& packet, const ReceiveEntry& entry,
     if (packet.opcode->has(Extended::invalidate)) {
         completion.invalidated = packet.headers.invalidate.rkey;
     }
-    core.receives.finish();
-    core.complete_receive(adapter, completion, packet.bth().solicited);
+    turn.core.receives.finish();
+    turn.core.complete_receive(turn.adapter, completion, packet.bth().solicited);
     verb_.reset();
 }
 
-void IncomingMessage::abandon(QueuePairCore& core, Adapter& adapter) {
+void IncomingMessage::abandon(Turn turn) {
     if (!open()) return;
     verb_.reset();
-    ++core.counters.abandoned;
+    ++turn.core.counters.abandoned;
     // UC-16: other queue pairs may have used later requests of the shared queue.
-    if (const auto id = core.receives.give_back()) {
-        core.complete_receive(adapter,
-                              {.id = *id,
-                               .status = CompletionStatus::remote_invalid_request,
-                               .kind = CompletionKind::receive},
-                              false);
+    if (const auto id = turn.core.receives.give_back()) {
+        turn.core.complete_receive(turn.adapter,
+                                   {.id = *id,
+                                    .status = CompletionStatus::remote_invalid_request,
+                                    .kind = CompletionKind::receive},
+                                   false);
     }
 }
 
@@ -139,14 +137,14 @@ void IncomingMessage::fingerprint(Fingerprint& sink) const {
     if (*verb_ == Verb::write) target_.fingerprint(sink);
 }
 
-void fail_receive(QueuePairCore& core, Adapter& adapter, CompletionStatus status) {
-    const ReceiveEntry* entry = core.receives.take(adapter);
+void fail_receive(Turn turn, CompletionStatus status) {
+    const ReceiveEntry* entry = turn.core.receives.take(turn.adapter);
     if (entry == nullptr) return;
-    const CompletionStatus wanted = core.receives.wanted();
+    const CompletionStatus wanted = turn.core.receives.wanted();
     if (wanted != CompletionStatus::success) status = wanted;
     const Completion completion{.id = entry->id, .status = status, .kind = CompletionKind::receive};
-    core.receives.finish();
-    core.complete_receive(adapter, completion, false);
+    turn.core.receives.finish();
+    turn.core.complete_receive(turn.adapter, completion, false);
 }
 
 void count(Refusal refusal, QueuePairCounters& counters) {

@@ -30,24 +30,20 @@ public:
     /// Executes one packet. A refused packet has no effect, except that memory may be partly
     /// written if it is gone or the receive request is faulty. An open message stays open. If the
     /// packet used a new receive request, the next message takes that request.
-    std::optional<Refusal> execute(const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    std::optional<Refusal> execute(const Packet& packet, Turn turn);
     /// The message will not complete. Its receive request goes back to the queue if that is
     /// possible. Bytes that were written stay.
-    void abandon(QueuePairCore& core, Adapter& adapter);
+    void abandon(Turn turn);
     /// For a reset or an error, where all receive requests are flushed.
     void forget() { verb_.reset(); }
 
     void fingerprint(Fingerprint& sink) const;
 
 private:
-    std::optional<Refusal> execute_send(const Packet& packet, QueuePairCore& core,
-                                        Adapter& adapter);
-    std::optional<Refusal> execute_write(const Packet& packet, QueuePairCore& core,
-                                         Adapter& adapter);
-    std::optional<Refusal> check_write(const Packet& packet, const QueuePairCore& core,
-                                       const Adapter& adapter) const;
-    void complete(const Packet& packet, const ReceiveEntry& entry, std::uint64_t length,
-                  QueuePairCore& core, Adapter& adapter);
+    std::optional<Refusal> execute_send(const Packet& packet, Turn turn);
+    std::optional<Refusal> execute_write(const Packet& packet, Turn turn);
+    std::optional<Refusal> check_write(const Packet& packet, ConstTurn turn) const;
+    void complete(const Packet& packet, const ReceiveEntry& entry, std::uint64_t length, Turn turn);
 
     std::optional<Verb> verb_;   // of the open message: send or write
     std::uint64_t arrived_ = 0;  // bytes
@@ -56,7 +52,7 @@ private:
 
 /// Completes the receive request of the message with `status`. If a planned failure gives another
 /// status, that one is used.
-void fail_receive(QueuePairCore& core, Adapter& adapter, CompletionStatus status);
+void fail_receive(Turn turn, CompletionStatus status);
 
 void count(Refusal refusal, QueuePairCounters& counters);
 

@@ -198,4 +198,18 @@ public:
     std::uint16_t partition = default_partition;
 };
 
+/// A queue pair while its port handles a packet, a deadline or a post of it, and what it shares
+/// with the other queue pairs of the port. It lives no longer than the call that receives it.
+struct Turn {
+    QueuePairCore& core;
+    Adapter& adapter;
+};
+struct ConstTurn {
+    const QueuePairCore& core;
+    const Adapter& adapter;
+
+    ConstTurn(const QueuePairCore& of, const Adapter& shared) : core(of), adapter(shared) {}
+    ConstTurn(Turn turn) : core(turn.core), adapter(turn.adapter) {}
+};
+
 }  // namespace wireproof::proto::ib

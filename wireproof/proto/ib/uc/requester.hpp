@@ -17,13 +17,13 @@ public:
 
     void start(const QueuePairCore& core) { next_ = core.attributes().send_psn; }
     void reset() { *this = {}; }
-    void leave(const QueuePairCore&, Adapter&) {}
-    bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
-    RxVerdict on_response(Instant, const Packet&, QueuePairCore& core, Adapter&) {
-        ++core.counters.not_allowed;
+    void leave(Turn) {}
+    bool poll_transmit(Instant now, Turn turn, TxFrame& out);
+    RxVerdict on_response(Instant, const Packet&, Turn turn) {
+        ++turn.core.counters.not_allowed;
         return RxVerdict::refused;
     }
-    void on_deadline(Instant, QueuePairCore&, Adapter&) {}
+    void on_deadline(Instant, Turn) {}
     Instant next_deadline() const { return never; }
     bool idle(const QueuePairCore&) const { return index_ == 0; }
     bool amid_message(const QueuePairCore&) const { return index_ != 0; }

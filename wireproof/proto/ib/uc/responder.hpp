@@ -10,13 +10,13 @@ class UcResponder {
 public:
     void start(const QueuePairCore& core) { expected_ = core.attributes().receive_psn; }
     void reset() { *this = {}; }
-    RxVerdict on_request(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    RxVerdict on_reserved(const Bth&, QueuePairCore& core, Adapter&) {
-        ++core.counters.not_allowed;
+    RxVerdict on_request(Instant now, const Packet& packet, Turn turn);
+    RxVerdict on_reserved(const Bth&, Turn turn) {
+        ++turn.core.counters.not_allowed;
         return RxVerdict::malformed;
     }
     /// It never sends a packet (UC-11).
-    bool poll_transmit(Instant, QueuePairCore&, Adapter&, TxFrame&) { return false; }
+    bool poll_transmit(Instant, Turn, TxFrame&) { return false; }
     void on_deadline(Instant) {}
     void request_left(Instant) {}
     void release_acks() {}
@@ -30,11 +30,11 @@ public:
     Psn expected() const { return expected_; }
 
 private:
-    RxVerdict on_begin(const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    RxVerdict on_rest(const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    RxVerdict execute(const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    void drop_message(QueuePairCore& core, Adapter& adapter);
-    void tell_lost(QueuePairCore& core, Adapter& adapter) const;
+    RxVerdict on_begin(const Packet& packet, Turn turn);
+    RxVerdict on_rest(const Packet& packet, Turn turn);
+    RxVerdict execute(const Packet& packet, Turn turn);
+    void drop_message(Turn turn);
+    void tell_lost(Turn turn) const;
 
     IncomingMessage message_;
     Psn expected_ = {};

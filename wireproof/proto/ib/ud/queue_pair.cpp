@@ -82,7 +82,7 @@ RxVerdict UdQueuePair::on_packet(const Packet& packet, PeerId from, Adapter& ada
         !write_front(*entry, packet, from, adapter) ||
         !scatter(entry->pieces, front_room, packet.payload, adapter.memory,
                  core_.config().domain)) {
-        ib::fail_receive(core_, adapter, CompletionStatus::local_protection_error);
+        ib::fail_receive({core_, adapter}, CompletionStatus::local_protection_error);
         adapter.tell(PortEvent::What::receive_faulty, core_.number());
         core_.enter_error(adapter);
         return refuse(counters.receive_faulty);
