@@ -21,6 +21,9 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof
     "host": {"base", "core"},
     "host/job": {"base", "core", "host"},
     "front": {"public", "base", "core", "proto", "wire", "host"},
+    "front/rdma": {"base", "core", "proto", "wire", "host"},  # what both doors to RDMA have in common
+    "front/ib": {"public", "base", "core", "proto", "wire", "host", "front/rdma"},
+    "front/verbs": {"public", "base", "core", "proto", "wire", "host", "front/rdma"},
     "front/c": {"public"},  # the interface for C stands on the headers that everybody may use
     "report": {"base"},  # pages and plots, for lab and for the command
     # Without wires and host, because a run depends only on its seed.
@@ -327,6 +330,9 @@ def self_test():
         "wireproof/front/c/q.cpp": '#include "wireproof/front/am/node.hpp"\n',
         "wireproof/front/c/r.cpp": '#include "wireproof/core/engine.hpp"\n',
         "wireproof/front/am/s.cpp": '#include "wireproof/front/c/guard.hpp"\n',
+        "wireproof/front/am/t.cpp": '#include "wireproof/front/rdma/turns.hpp"\n',
+        "wireproof/front/ib/t.cpp": '#include "wireproof/front/verbs/device/device.hpp"\n',
+        "wireproof/front/rdma/t.cpp": '#include "wireproof/front/ib/device.hpp"\n',
         "wireproof/wire/udp/round_a.hpp": '#include "wireproof/wire/udp/round_b.hpp"\n',
         "wireproof/proto/ib/rc/a.cpp": '#include "wireproof/proto/ib/uc/b.hpp"\n',
         "wireproof/proto/ib/transport/a.cpp": '#include "wireproof/proto/ib/port/b.hpp"\n',
@@ -339,6 +345,7 @@ def self_test():
         "wireproof/wire/udp/round_b.hpp": '#include "wireproof/wire/udp/round_a.hpp"\n',
         "wireproof/proto/am/ok.cpp": '#include "wireproof/core/engine.hpp"\n#include "wireproof/proto/am/x.hpp"\n',
         "wireproof/proto/am/ok_test.cpp": '#include <gtest/gtest.h>\n#include "wireproof/proto/am/a_test_kit.hpp"\n',
+        "wireproof/front/ib/ok.cpp": '#include "wireproof/front/rdma/turns.hpp"\n',
         "wireproof/host/ok.cpp": "#include <chrono>\n",
         "wireproof/front/verbs/hooks/ok.c": '#include "wireproof/front/verbs/hooks/a.h"\n#include <dlfcn.h>\n',
         "wireproof/proto/ib/cm/ok.cpp": '#include "wireproof/proto/ib/rc/a.hpp"\n#include "wireproof/proto/ib/cm/a.hpp"\n',

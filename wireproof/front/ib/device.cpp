@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <random>
 #include <system_error>
 
+#include "wireproof/base/random.hpp"
 #include "wireproof/front/ib/conversions.hpp"
+#include "wireproof/front/rdma/opening.hpp"
+#include "wireproof/front/rdma/turns.hpp"
 #include "wireproof/host/wait.hpp"
 #include "wireproof/proto/ib/packet/path_mtu.hpp"
 #include "wireproof/proto/ib/port/connection.hpp"
@@ -14,14 +16,10 @@
 namespace wireproof::ib {
 namespace {
 
-// With these limits, a peer that sends or asks for much delays neither other peers nor the caller.
-constexpr std::size_t packets_a_turn = 256;  // in each direction
-constexpr std::size_t packets_a_visit = 32;  // to one peer, before the next peer is served
 // The specification allows a peer to wait up to four times its timeout before it retransmits.
 constexpr Duration quiet_time =
     Duration::nanoseconds(4096) * (std::int64_t{1} << proto::ib::Connection().timeout) * 4;
 constexpr std::size_t strangers_max = 4096;  // the most hosts that become peers by their packets
-constexpr Duration between_forgetting = Duration::milliseconds(2);
 
 /// True: a connected peer sent the packet. Packets of strangers must not keep the device from being
 /// idle.
@@ -34,24 +32,15 @@ constexpr std::size_t completions_max = 1 << 20;
 constexpr std::size_t receive_buffer_min = 4096;
 constexpr std::size_t receive_buffer_max = std::size_t{1} << 30;
 
-/// Different in each process. Otherwise a peer would take packets of a restarted process for those
-/// of the earlier one.
 std::uint32_t random_queue_pair() {
-    std::random_device system;
-    return std::uniform_int_distribution<std::uint32_t>(2, 0xFFFFFE)(system);
-}
-
-std::uint64_t random_key_seed() {
-    std::random_device system;
-    return std::uint64_t{system()} << 32 | system();
+    return static_cast<std::uint32_t>(2 + Random(rdma::random_bits()).below(0xFFFFFD));
 }
 
 /// The limit of the call that waits ends the wait, not a number of retries: the peer may get no
 /// processor for a while.
 proto::ib::ConnectionManagement::Config random_management() {
-    std::random_device system;
-    return {.ca_guid = std::uint64_t{system()} << 32 | system(),
-            .first_id = static_cast<std::uint32_t>(system()),
+    return {.ca_guid = rdma::random_bits(),
+            .first_id = static_cast<std::uint32_t>(rdma::random_bits()),
             .gives_up = false};
 }
 
@@ -90,25 +79,20 @@ Result<Device> Device::open(const DeviceOptions& options) {
     }
     DeviceOptions chosen = options;
     if (chosen.path_mtu == 0) {
-        const auto room = Rocev2Wire::frame_max_at(*local);
-        if (!room) return Result<Device>::failure(room.error().message);
-        chosen.path_mtu = proto::ib::path_mtu_within(*room);
-        if (chosen.path_mtu == 0) {
-            return Result<Device>::failure("the interface of " + options.address +
-                                           " carries no path MTU, not even 256");
-        }
+        const auto path_mtu = rdma::path_mtu_at(*local);
+        if (!path_mtu) return Result<Device>::failure(path_mtu.error().message);
+        chosen.path_mtu = *path_mtu;
     }
-    auto wire =
-        Rocev2Wire::open({.local = *local,
-                          .frame_max = proto::ib::packet_max(chosen.path_mtu),
-                          .receive_buffer = static_cast<int>(options.receive_buffer),
-                          .identification = IdentificationSource::shown_if_permitted,
-                          .ecn = ecn_at(*local, choice_of(options).used(local->is_loopback()))});
+    auto wire = rdma::open_wire({.local = *local,
+                                 .path_mtu = chosen.path_mtu,
+                                 .strangers = strangers_max,
+                                 .receive_buffer = static_cast<int>(options.receive_buffer),
+                                 .congestion = choice_of(options),
+                                 .identification = IdentificationSource::shown_if_permitted});
     if (!wire) return Result<Device>::failure(wire.error().message);
-    wire->welcome(strangers_max);  // a device answers each host that asks for a connection
     try {
         return Device(std::make_shared<Inside>(std::move(*wire), chosen, random_queue_pair(),
-                                               random_key_seed()));
+                                               rdma::random_bits()));
     } catch (const std::system_error& error) {  // from LoopHandle
         return Result<Device>::failure(host::no_loop_handle(error));
     }
@@ -125,9 +109,10 @@ Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen,
             .peer_window = proto::ib::peer_window_of(chosen.path_mtu)}),
       cm(port, {.path_mtu = chosen.path_mtu, .management = random_management()}) {
     if (!options.publish_counters) return;
-    shown =
-        ShownDevice::open({port, wire.counters(), [this](PeerId peer) { return host_of(peer); }},
-                          options.address, clock);
+    shown = rdma::ShownPort::open(
+        {port, wire.counters(), {}, [this](PeerId peer) { return host_of(peer); }},
+        {.source = host::CounterSource::ib_device, .details = "address=" + options.address + "\n"},
+        clock);
     if (shown) shown->copy();
 }
 
@@ -148,21 +133,14 @@ Expected<PeerId> Device::Inside::peer_at(const Address& address) {
     return *next;
 }
 
-// Hosts whose connections ended a short time ago lose their numbers only if no others did: repeated
-// datagrams of theirs may come.
 void Device::Inside::forget_hosts() {
     PeerSet used;
-    port.add_used_peers(used);
     cm.add_used_peers(used);
     for (std::size_t number = 0; number < handles.size(); ++number) {
         if (handles[number] > 0) used.add(static_cast<PeerId>(number));
     }
-    PeerSet recent = used;
-    cm.management().add_ended_peers(recent);
-    PeerSet gone = wire.forget_all_but(recent);
-    if (gone.empty()) gone = wire.forget_all_but(used);
-    port.forget_peers(gone);
-    cm.management().forget_peers(gone);
+    rdma::forget_unused_hosts(port, cm.management(), std::move(used),
+                              [this](const PeerSet& kept) { return wire.forget_all_but(kept); });
 }
 
 std::string Device::Inside::no_answer_of(PeerId peer) const {
@@ -206,12 +184,12 @@ std::size_t Device::Inside::poll(Instant now) {
     (void)loop.take_wakes();
     poll_is_due = false;
     // Each packet of this turn may come from a host that is new.
-    if (wire.strangers() + packets_a_turn > strangers_max && now >= forget_at_) {
-        forget_at_ = now + between_forgetting;
+    if (wire.strangers() + rdma::packets_a_turn > strangers_max && now >= forget_at_) {
+        forget_at_ = now + rdma::between_forgetting;
         forget_hosts();
     }
     std::size_t received = 0;
-    while (received < packets_a_turn) {
+    while (received < rdma::packets_a_turn) {
         const auto frame = any_wire.receive(now);
         if (!frame) break;
         if (is_of_a_peer(port.on_frame(now, *frame))) quiet_at_ = now + quiet_time;
@@ -239,24 +217,21 @@ void Device::Inside::heed_events() {
 }
 
 std::size_t Device::Inside::transmit(Instant now) {
-    std::size_t packets = 0;
-    for (bool again = true; again && packets < packets_a_turn;) {
-        again = false;
-        port.ready_peers(ready_);
-        for (const PeerId peer : ready_) {
-            Rocev2Lane& lane = wire.lane(peer);
-            for (std::size_t n = 0; n < packets_a_visit; ++n) {
-                TxFrame* const room = lane.claim();
-                if (room == nullptr) break;
-                if (!port.poll_transmit_to(now, peer, *room)) break;
-                lane.commit();
-                ++packets;
-                again = true;
-            }
-        }
-        wire.flush(now);
-    }
-    return packets;
+    struct Visit {
+        Rocev2Lane& lane;
+
+        static proto::ib::Port::PacketsOf packets() { return proto::ib::Port::PacketsOf::every; }
+        TxFrame* claim() const { return lane.claim(); }
+        bool commit(const TxFrame&) const { return lane.commit(), true; }
+    };
+    struct Wires {
+        Rocev2Wire& wire;
+        Instant now;
+
+        Visit visit(PeerId peer) const { return {wire.lane(peer)}; }
+        void flush() const { wire.flush(now); }
+    };
+    return rdma::send_in_turns(now, port, ready_, Wires{wire, now}).packets;
 }
 
 bool Device::Inside::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {

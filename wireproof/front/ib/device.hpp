@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "wireproof/front/ib/shown_device.hpp"
+#include "wireproof/front/rdma/shown_port.hpp"
 #include "wireproof/host/any_wire.hpp"
 #include "wireproof/host/fork_watch.hpp"
 #include "wireproof/host/loop_handle.hpp"
@@ -74,9 +74,9 @@ struct Device::Inside {
     proto::ib::CmQueuePair cm;
     host::OneUser user{"a Device"};
     host::LoopHandle loop{wire.wait_handle()};
-    bool poll_is_due = false;            // work ended outside of a poll
-    std::vector<std::uint32_t> handles;  // by peer: how many AddressHandles name it
-    std::unique_ptr<ShownDevice> shown;  // null: its counters are not published
+    bool poll_is_due = false;                // work ended outside of a poll
+    std::vector<std::uint32_t> handles;      // by peer: how many AddressHandles name it
+    std::unique_ptr<rdma::ShownPort> shown;  // null: its counters are not published
     host::ForkWatch fork{[this] {
         wire.abandon();
         loop.abandon();

@@ -3,10 +3,11 @@
 #include <endian.h>
 #include <poll.h>
 
-#include <random>
 #include <string>
 
 #include "wireproof/base/random.hpp"
+#include "wireproof/front/rdma/opening.hpp"
+#include "wireproof/front/rdma/turns.hpp"
 #include "wireproof/front/verbs/device/addressing.hpp"
 #include "wireproof/front/verbs/device/identity.hpp"
 #include "wireproof/front/verbs/device/limits.hpp"
@@ -20,20 +21,9 @@
 namespace wireproof::verbs {
 namespace {
 
-// Limits, so that the traffic of one peer delays neither the other peers nor the caller.
-constexpr std::size_t packets_a_turn = 256;  // in each direction
 // The limit is for peers that send without a pause. All that a ring or the socket's usual buffer
 // holds is less.
 constexpr int turns_most = 64;
-constexpr std::size_t packets_a_visit = 32;  // to one peer, before the next peer has its turn
-
-// Forgetting hosts takes up to 0.1 ms, and it may free no place.
-constexpr Duration between_forgetting = Duration::milliseconds(2);
-
-std::uint64_t random_seed() {
-    std::random_device system;
-    return std::uint64_t{system()} << 32 | system();
-}
 
 Address loopback(std::uint8_t last) {
     Address address;
@@ -45,11 +35,11 @@ Address loopback(std::uint8_t last) {
 
 Expected<Rocev2Wire> open_wire(const Address& local, std::size_t path_mtu,
                                const Settings& settings) {
-    return Rocev2Wire::open({.local = local,
-                             .strangers_max = limits::strangers,
-                             .frame_max = proto::ib::packet_max(path_mtu),
-                             .receive_buffer = settings.receive_buffer,
-                             .ecn = ecn_at(local, settings.congestion.used(local.is_loopback()))});
+    return rdma::open_wire({.local = local,
+                            .path_mtu = path_mtu,
+                            .strangers = limits::strangers,
+                            .receive_buffer = settings.receive_buffer,
+                            .congestion = settings.congestion});
 }
 
 // Processes share the addresses out by binding sockets: only one process can bind an address, and
@@ -72,17 +62,15 @@ Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
             " gives no LID for InfiniBand: the last 16 bits of an IPv4 address do, if "
             "they are from 1 to 49151");
     }
-    const auto room = Rocev2Wire::frame_max_at(first);
-    if (!room) return tl::unexpected(room.error());
-    const std::size_t path_mtu = proto::ib::path_mtu_within(*room);
-    if (path_mtu == 0) return unexpected("the interface carries no path MTU, not even 256");
-    auto wire = settings.address ? open_wire(*settings.address, path_mtu, settings)
-                                 : open_first_free(path_mtu, settings);
+    const auto path_mtu = rdma::path_mtu_at(first);
+    if (!path_mtu) return tl::unexpected(path_mtu.error());
+    auto wire = settings.address ? open_wire(*settings.address, *path_mtu, settings)
+                                 : open_first_free(*path_mtu, settings);
     if (!wire) return tl::unexpected(wire.error());
     const bool tampers = !settings.faults.empty() || !settings.packet_log.empty();
     auto engine = std::make_shared<Engine>(
-        std::move(*wire), Setup{.path_mtu = path_mtu,
-                                .seed = settings.seed ? *settings.seed : random_seed(),
+        std::move(*wire), Setup{.path_mtu = *path_mtu,
+                                .seed = settings.seed ? *settings.seed : rdma::random_bits(),
                                 .link = settings.link,
                                 .shared_memory = settings.shared_memory && !tampers,
                                 .congestion = settings.congestion});
@@ -107,7 +95,16 @@ Engine::Engine(Rocev2Wire wire, const Setup& setup)
                            .grace = Duration::milliseconds(1000)}) {
     port_.neighbours().set_own_gid(gid_of(address_));
     port_.memory().copy_with(&host::copy_guarded);
-    show_counters();
+    shown_ = rdma::ShownPort::open(
+        {.port = port_,
+         .wire = peers_.udp().counters(),
+         .shared = [this] { return peers_.shared_counters(); },
+         .host_of = [this](PeerId peer) { return peers_.udp().lane(peer).address().host_text(); }},
+        {.source = host::CounterSource::verbs_device,
+         .details = "name=" + std::string(device_name) + "\naddress=" + address_.host_text() + "\n",
+         .more = adapter_counters()},
+        clock_);
+    if (shown_) shown_->copy();
 }
 
 Expected<void> Engine::tamper(const Settings& settings) {
@@ -252,18 +249,18 @@ Engine::Moved Engine::turn(Instant now) {
     host::keep_memory_guard(now);
     tell_device(now);
     // Each packet of this turn may come from a host that is new.
-    if (peers_.udp().strangers() + packets_a_turn > limits::strangers && now >= forget_at_) {
-        forget_at_ = now + between_forgetting;
+    if (peers_.udp().strangers() + rdma::packets_a_turn > limits::strangers && now >= forget_at_) {
+        forget_at_ = now + rdma::between_forgetting;
         forget_hosts();
     }
     std::size_t received = 0;
-    while (received < packets_a_turn) {
+    while (received < rdma::packets_a_turn) {
         const auto frame = receive(now);
         if (!frame) break;
         learn_address(frame->from);
         port_.on_frame(now, *frame);
         // Queue pair 1 drops datagrams that come before it has its receives back.
-        if (++received % packets_a_visit == 0) manage(now);
+        if (++received % rdma::packets_a_visit == 0) manage(now);
     }
     // A peer may ask whether this process is stopped while the program makes no call. The keeper
     // answers. If no thread can be started, the peer gets no answer, as from a stopped process.
@@ -275,11 +272,11 @@ Engine::Moved Engine::turn(Instant now) {
     tell_events();
     const std::size_t sent = send(now);
     tell_events();  // send() may complete work
-    unfinished_ = unfinished_ || unread_turns_ > 0 || received == packets_a_turn ||
+    unfinished_ = unfinished_ || unread_turns_ > 0 || received == rdma::packets_a_turn ||
                   !peers_.udp().prepare_to_sleep();
     if (received > 0 && habit_.anyone_naps()) bell_.ring();
-    if (received > 0) shown_.note();
-    if (shown_.due(now)) show_counters();
+    if (received > 0 && shown_) shown_->note();
+    if (shown_ && shown_->due(now)) shown_->copy();
     return {received, sent};
 }
 
@@ -292,8 +289,8 @@ bool Engine::may_expire(Instant now, std::size_t received) {
         pollfd wanted{peers_.udp().wait_handle(), POLLIN, 0};
         return ::poll(&wanted, 1, 0) == 1 && (wanted.revents & POLLIN) != 0;
     };
-    const bool unread =
-        due && (received == packets_a_turn || !peers_.prepare_to_sleep() || socket_has_more());
+    const bool unread = due && (received == rdma::packets_a_turn || !peers_.prepare_to_sleep() ||
+                                socket_has_more());
     unread_turns_ = unread && unread_turns_ < turns_most ? unread_turns_ + 1 : 0;
     return due && unread_turns_ == 0;
 }
@@ -303,16 +300,6 @@ void Engine::take_arrived() {
     for (int i = 0; i < turns_most; ++i) {
         if (turn(clock_.now()).received == 0) return;
     }
-}
-
-void Engine::show_counters() {
-    shown_.show({.port = port_,
-                 .wire = peers_.udp().counters(),
-                 .shared = peers_.shared_counters(),
-                 .address = address_.host_text(),
-                 .address_of = [this](PeerId peer) {
-                     return peers_.udp().lane(peer).address().host_text();
-                 }});
 }
 
 std::optional<RxFrame> Engine::receive(Instant now) {
@@ -355,40 +342,48 @@ void Engine::forget_connections(const ConnectionHearer& hearer) {
 }
 
 std::size_t Engine::send(Instant now) {
-    host::keep_memory_guard(now);
-    std::size_t packets = 0;
-    bool again = true;
-    while (again && packets < packets_a_turn) {
-        again = false;
-        port_.ready_peers(ready_);
-        for (const PeerId peer : ready_) {
-            // UD has no order to keep. A datagram must not wait, because the program may overwrite
-            // its memory: after the peer's answer UCX reuses the memory of a datagram without
-            // waiting for the completion.
-            const auto which = peers_.holds(now, peer) ? proto::ib::Port::PacketsOf::datagrams
-                                                       : proto::ib::Port::PacketsOf::every;
-            PeerLane lane = peers_.lane(peer);
-            port_.set_near(peer, lane.is_shared());
-            port_.neighbours().set_acks_unasked(peer, peers_.acks_unasked(peer));
-            for (std::size_t n = 0; n < packets_a_visit; ++n) {
-                TxFrame* const room = lane.claim();
-                if (room == nullptr) {
-                    stalled_ = stalled_ || lane.is_shared();
-                    break;
-                }
-                if (!port_.poll_transmit_to(now, peer, *room, which)) break;
-                if (commit(now, peer, lane, *room)) ++packets;
-                again = true;
-            }
+    struct Visit {
+        Engine& engine;
+        Instant now;
+        PeerId peer;
+        PeerLane lane;
+
+        // UD has no order to keep. A datagram must not wait, because the program may overwrite its
+        // memory: after the peer's answer UCX reuses the memory of a datagram without waiting for
+        // the completion.
+        proto::ib::Port::PacketsOf packets() const {
+            using Of = proto::ib::Port::PacketsOf;
+            return engine.peers_.holds(now, peer) ? Of::datagrams : Of::every;
         }
-        if (faults_) faults_->leave(now, peers_.udp());
-        peers_.flush(now);
-    }
+        TxFrame* claim() {
+            TxFrame* const room = lane.claim();
+            if (room == nullptr) engine.stalled_ = engine.stalled_ || lane.is_shared();
+            return room;
+        }
+        bool commit(const TxFrame& frame) { return engine.commit(now, peer, lane, frame); }
+    };
+    struct Wires {
+        Engine& engine;
+        Instant now;
+
+        Visit visit(PeerId peer) const {
+            const PeerLane lane = engine.peers_.lane(peer);
+            engine.port_.set_near(peer, lane.is_shared());
+            engine.port_.neighbours().set_acks_unasked(peer, engine.peers_.acks_unasked(peer));
+            return {engine, now, peer, lane};
+        }
+        void flush() const {
+            if (engine.faults_) engine.faults_->leave(now, engine.peers_.udp());
+            engine.peers_.flush(now);
+        }
+    };
+    host::keep_memory_guard(now);
+    const rdma::Sent sent = rdma::send_in_turns(now, port_, ready_, Wires{*this, now});
     if (faults_) faults_->flush_log();
     gather_.left();
-    unfinished_ = again;
-    if (packets > 0) shown_.note();
-    return packets;
+    unfinished_ = sent.unfinished;
+    if (sent.packets > 0 && shown_) shown_->note();
+    return sent.packets;
 }
 
 void Engine::tell_events() {

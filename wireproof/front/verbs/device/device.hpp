@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "wireproof/front/rdma/shown_port.hpp"
 #include "wireproof/front/verbs/device/counters.hpp"
 #include "wireproof/front/verbs/device/keeper.hpp"
 #include "wireproof/front/verbs/device/poll_habit.hpp"
@@ -245,12 +246,12 @@ private:
     void tell_device(Instant now);
     void tell(const EventFault& event);
     void tell(Instant now, const proto::ib::CmEvent& event);
-    void show_counters();
     Instant next_deadline() const {
         Instant next = earliest(port_.next_deadline(), deadline_of_connections());
         next = earliest(next, peers_.next_deadline());
         return faults_ ? earliest(next, faults_->next_deadline()) : next;
     }
+    Instant next_copy() const { return shown_ ? shown_->next_copy() : never; }
     Instant deadline_of_connections() const {
         const Instant next = connections_.next_deadline();
         return connection_hearer_ == nullptr ? next
@@ -260,7 +261,7 @@ private:
     /// does what is due soon, so the keeper waits for a while after the program's last call.
     Instant keepers_deadline(Instant now, Instant active_at) const {
         if (unfinished_) return Instant();
-        return std::max(earliest(next_deadline(), shown_.next()), active_at + habit_.patience(now));
+        return std::max(earliest(next_deadline(), next_copy()), active_at + habit_.patience(now));
     }
     void run_keeper();
     void leave_posting(Instant now);
@@ -288,13 +289,13 @@ private:
     PollHabit habit_;
     PollTurns turns_;
     PostGather gather_;
-    std::vector<PeerId> ready_;           // peers that may have packets to send
-    std::map<PeerId, std::size_t> held_;  // how often
-    Instant forget_at_;                   // not before: forgetting takes a while
-    bool unfinished_ = false;             // a turn ended at its limit of packets
-    int unread_turns_ = 0;                // in a row: packets came faster than they were read
-    bool stalled_ = false;                // a ring was full
-    ShownCounters shown_{clock_};
+    std::vector<PeerId> ready_;               // peers that may have packets to send
+    std::map<PeerId, std::size_t> held_;      // how often
+    Instant forget_at_;                       // not before: forgetting takes a while
+    bool unfinished_ = false;                 // a turn ended at its limit of packets
+    int unread_turns_ = 0;                    // in a row: packets came faster than they were read
+    bool stalled_ = false;                    // a ring was full
+    std::unique_ptr<rdma::ShownPort> shown_;  // null: its counters are not published
     std::map<std::pair<About, std::uint32_t>, Listener> hearers_;
     std::atomic<std::uint32_t> domains_ = 0;
     host::Bell bell_;  // wakes threads that sleep in nap()

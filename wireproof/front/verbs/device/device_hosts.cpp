@@ -1,7 +1,9 @@
 // The hosts that the device knows: those that the program names, and those that sent it a packet.
 #include <mutex>
 #include <optional>
+#include <utility>
 
+#include "wireproof/front/rdma/turns.hpp"
 #include "wireproof/front/verbs/device/addressing.hpp"
 #include "wireproof/front/verbs/device/device.hpp"
 #include "wireproof/front/verbs/device/limits.hpp"
@@ -30,23 +32,15 @@ std::optional<PeerId> Engine::find_peer(const Address& address) {
     return peer;
 }
 
-/// Frees the numbers of hosts that nothing uses. Those whose connections ended a short time ago
-/// lose theirs only if no others did: repeated datagrams of theirs may come. Returns false if each
-/// host is in use.
+/// Frees the numbers of hosts that nothing uses. Returns false if each host is in use.
 bool Engine::forget_hosts() {
-    proto::ib::ConnectionManagement& management = connections_.management();
     PeerSet used;
-    port_.add_used_peers(used);
-    management.add_used_peers(used);
     peers_.add_used_peers(used);
     if (faults_) faults_->add_used_peers(used);
     for (const auto& [peer, times] : held_) used.add(peer);
-    PeerSet recent = used;
-    management.add_ended_peers(recent);
-    PeerSet gone = peers_.forget_all_but(recent);
-    if (gone.empty()) gone = peers_.forget_all_but(used);
-    port_.forget_peers(gone);
-    management.forget_peers(gone);
+    const PeerSet gone = rdma::forget_unused_hosts(
+        port_, connections_.management(), std::move(used),
+        [this](const PeerSet& kept) { return peers_.forget_all_but(kept); });
     if (faults_) faults_->forget(gone);
     return !gone.empty();
 }
