@@ -91,7 +91,7 @@ public:
     }
     inline bool unpack_fast(const Session& session, const Sender& sender);
 
-    // Frames that tell the peer what has arrived: answers.cpp.
+    // Frames that tell the peer what has arrived: send_answers.cpp.
 
     /// If there is room again for what was refused, the receiver asks for it (AM-42).
     void fetch_refused(const Sender& sender);

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "wireproof/proto/am/arrival.hpp"
+#include "wireproof/proto/am/bundle.hpp"
 
 namespace wireproof::am {
 
