@@ -12,7 +12,7 @@
 
 #include "wireproof/base/instant.hpp"
 #include "wireproof/core/fingerprint.hpp"
-#include "wireproof/proto/ib/transport/ack_hold.hpp"
+#include "wireproof/proto/ib/rc/ack_hold.hpp"
 
 namespace wireproof::proto::ib {
 

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "wireproof/base/ring.hpp"
+#include "wireproof/proto/ib/rc/ack_hold.hpp"
 #include "wireproof/proto/ib/rc/lazy_ack.hpp"
 #include "wireproof/proto/ib/rc/reply_hold.hpp"
-#include "wireproof/proto/ib/transport/ack_hold.hpp"
 #include "wireproof/proto/ib/transport/incoming_message.hpp"
 
 namespace wireproof::proto::ib {
