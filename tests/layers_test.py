@@ -15,15 +15,16 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof
     "public": set(),  # the standard library only
     "base": set(),
     "core": {"base"},
+    "os": {"base"},  # one owner of each thing that the operating system gives
     "proto": {"base", "core"},  # but not another protocol
-    "wire": {"base", "core"},
+    "wire": {"base", "core", "os"},
     "sim": {"base", "core"},
-    "host": {"base", "core"},
-    "host/job": {"base", "core", "host"},
-    "front": {"public", "base", "core", "proto", "wire", "host"},
+    "host": {"base", "core", "os"},
+    "host/job": {"base", "core", "os", "host"},
+    "front": {"public", "base", "core", "os", "proto", "wire", "host"},
     "front/rdma": {"base", "core", "proto", "wire", "host"},  # what both doors to RDMA have in common
-    "front/ib": {"public", "base", "core", "proto", "wire", "host", "front/rdma"},
-    "front/verbs": {"public", "base", "core", "proto", "wire", "host", "front/rdma"},
+    "front/ib": {"public", "base", "core", "os", "proto", "wire", "host", "front/rdma"},
+    "front/verbs": {"public", "base", "core", "os", "proto", "wire", "host", "front/rdma"},
     "front/c": {"public"},  # the interface for C stands on the headers that everybody may use
     "report": {"base"},  # pages and plots, for lab and for the command
     # Without wires and host, because a run depends only on its seed.
@@ -40,16 +41,16 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof
     "lab/link_retry": {"base", "core", "proto", "sim", "lab/common", "lab/engines", "lab/ladder", "lab/line"},
     "lab/sweep": {"base", "core", "proto", "sim", "report", "lab/engines", "lab/link_retry"},
     "lab/sp2": {"base", "core", "proto", "sim", "lab/common"},
-    "app/common": {"public", "base", "core", "proto", "wire"},
-    "app/transfer": {"base", "core", "proto", "wire", "sim", "host", "front", "lab/engines", "app/common"},
-    "app/perf": {"base", "core", "proto", "wire", "host", "front", "report", "app/common"},
-    "app/sweep": {"base", "core", "report", "lab", "app/common", "app/task_pool"},
+    "app/common": {"public", "base", "core", "os", "proto", "wire"},
+    "app/transfer": {"base", "core", "os", "proto", "wire", "sim", "host", "front", "lab/engines", "app/common"},
+    "app/perf": {"base", "core", "os", "proto", "wire", "host", "front", "report", "app/common"},
+    "app/sweep": {"base", "core", "os", "report", "lab", "app/common", "app/task_pool"},
     "app/capture": {"base", "core", "proto", "wire"},
-    "app/launch": {"base", "core", "host"},
+    "app/launch": {"base", "core", "os", "host"},
     "app/task_pool": {"public", "base"},  # tasks of any kind, and the ranks that do them
-    "cli": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab", "app"},
+    "cli": {"public", "base", "core", "os", "proto", "wire", "sim", "host", "front", "report", "lab", "app"},
     "examples": {"public"},
-    "examples/inside": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab"},
+    "examples/inside": {"public", "base", "core", "os", "proto", "wire", "sim", "host", "front", "report", "lab"},
 }
 # Modules that are divided into folders. Each file is in a folder, and knows only its own folder and those in earlier
 # groups; folders of one group do not know each other. Tests may use all of them.

@@ -1,10 +1,8 @@
 #include "wireproof/host/loop_handle.hpp"
 
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <utility>
 
 namespace wireproof::host {
 namespace {
@@ -18,18 +16,12 @@ bool watch(int both, int handle) {
 }  // namespace
 
 LoopHandle::LoopHandle(int frames) : both_(::epoll_create1(EPOLL_CLOEXEC)) {
-    if (both_ >= 0 && watch(both_, bell()) && watch(both_, frames)) return;
-    const int error = errno;
-    abandon();
-    throw std::system_error(error, std::generic_category());
-}
-
-LoopHandle::~LoopHandle() {
-    abandon();
+    if (both_.is_open() && watch(handle(), bell()) && watch(handle(), frames)) return;
+    throw std::system_error(errno, std::generic_category());
 }
 
 void LoopHandle::abandon() {
-    if (both_ >= 0) ::close(std::exchange(both_, -1));
+    both_.close();
     bell_.close();
 }
 

@@ -18,10 +18,9 @@ public:
     explicit LoopHandle(int frames);
     LoopHandle(const LoopHandle&) = delete;
     LoopHandle& operator=(const LoopHandle&) = delete;
-    ~LoopHandle();
 
     /// Readable while `frames` is, and from wake() until take_wakes(). -1 after abandon().
-    int handle() const { return both_; }
+    int handle() const { return both_.handle(); }
     /// Readable from wake() until take_wakes().
     int bell() const { return bell_.handle(); }
 
@@ -43,7 +42,7 @@ private:
 
     mutable std::atomic<bool> woken_ = false;
     Bell bell_;
-    int both_;
+    Descriptor both_;
     std::uint64_t taken_ = 0;
 };
 

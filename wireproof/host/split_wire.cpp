@@ -1,7 +1,6 @@
 #include "wireproof/host/split_wire.hpp"
 
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
@@ -12,13 +11,14 @@ Expected<SplitWire> SplitWire::make(AnyWire near, AnyWire far, std::vector<bool>
     const auto failed = [] {
         return unexpected("cannot wait for two wires: " + std::generic_category().message(errno));
     };
-    const int both = ::epoll_create1(EPOLL_CLOEXEC);
-    if (both < 0) return failed();
-    SplitWire wire(std::move(near), std::move(far), std::move(near_peers), both);
+    Descriptor both(::epoll_create1(EPOLL_CLOEXEC));
+    if (!both.is_open()) return failed();
+    SplitWire wire(std::move(near), std::move(far), std::move(near_peers), std::move(both));
     for (const int handle : {wire.near_.wait_handle(), wire.far_.wait_handle()}) {
         epoll_event wanted{};
         wanted.events = EPOLLIN;
-        if (handle >= 0 && ::epoll_ctl(both, EPOLL_CTL_ADD, handle, &wanted) != 0) return failed();
+        if (handle >= 0 && ::epoll_ctl(wire.wait_handle(), EPOLL_CTL_ADD, handle, &wanted) != 0)
+            return failed();
     }
     return wire;
 }
@@ -27,15 +27,11 @@ SplitWire::SplitWire(SplitWire&& other) noexcept
     : near_(std::move(other.near_)),
       far_(std::move(other.far_)),
       near_peers_(std::move(other.near_peers_)),
-      both_(std::exchange(other.both_, -1)),
+      both_(std::move(other.both_)),
       last_(other.last_ == &other.near_ ? &near_ : &far_),
       asking_far_(other.asking_far_),
       far_gave_(other.far_gave_),
       far_look_at_(other.far_look_at_) {}
-
-void SplitWire::close() {
-    if (both_ >= 0) ::close(std::exchange(both_, -1));
-}
 
 std::optional<RxFrame> SplitWire::receive(Instant now) {
     if (asking_far_) return receive_far(now);

@@ -8,6 +8,7 @@
 
 #include "wireproof/base/expected.hpp"
 #include "wireproof/host/any_wire.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::host {
 
@@ -27,7 +28,6 @@ public:
 
     SplitWire(SplitWire&& other) noexcept;
     SplitWire& operator=(SplitWire&&) = delete;
-    ~SplitWire() { close(); }
 
     AnyWire& near() { return near_; }
     bool is_near(PeerId peer) const { return near_peers_[static_cast<std::size_t>(peer)]; }
@@ -46,13 +46,13 @@ public:
     }
     Instant next_deadline() const { return earliest(near_.next_deadline(), far_.next_deadline()); }
 
-    int wait_handle() const { return both_; }
+    int wait_handle() const { return both_.handle(); }
     bool prepare_to_sleep() { return near_.prepare_to_sleep() && far_.prepare_to_sleep(); }
     void settle(PeerId peer) { wire_to(peer).settle(peer); }
     void unsettle(PeerId peer) { wire_to(peer).unsettle(peer); }
     PeerTrouble trouble(PeerId peer) const { return wire_to(peer).trouble(peer); }
     void abandon() {
-        close();
+        both_.close();
         near_.abandon();
         far_.abandon();
     }
@@ -75,21 +75,20 @@ public:
     }
 
 private:
-    SplitWire(AnyWire near, AnyWire far, std::vector<bool> near_peers, int both)
+    SplitWire(AnyWire near, AnyWire far, std::vector<bool> near_peers, Descriptor both)
         : near_(std::move(near)),
           far_(std::move(far)),
           near_peers_(std::move(near_peers)),
-          both_(both) {}
+          both_(std::move(both)) {}
 
     AnyWire& wire_to(PeerId peer) { return is_near(peer) ? near_ : far_; }
     const AnyWire& wire_to(PeerId peer) const { return is_near(peer) ? near_ : far_; }
     std::optional<RxFrame> receive_far(Instant now);
-    void close();
 
     AnyWire near_;
     AnyWire far_;
     std::vector<bool> near_peers_;
-    int both_;                // readable when either wire has something
+    Descriptor both_;         // readable when either wire has something
     AnyWire* last_ = &near_;  // of the frame that was received last
     bool asking_far_ = false;
     std::size_t far_gave_ = 0;  // frames, since it was asked first in this turn

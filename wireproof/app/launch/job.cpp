@@ -27,6 +27,7 @@
 #include "wireproof/host/rendezvous/rendezvous_server.hpp"
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/host/wait.hpp"
+#include "wireproof/os/pipe.hpp"
 
 extern char** environ;
 
@@ -62,17 +63,17 @@ Variables own_variables() {
 
 /// One of the two streams of a rank, if its lines are marked.
 struct Stream {
-    OwnedHandle from;
+    Descriptor from;
     LineMarks marks;
     Outlet* to;
 };
 
 struct Rank {
     std::size_t number = 0;
-    std::string host;      // empty: this one
-    pid_t process = 0;     // 0: ended
-    OwnedHandle lifeline;  // of a remote rank
-    bool is_cut = false;   // the launcher has given its connection up, and its code is lost
+    std::string host;     // empty: this one
+    pid_t process = 0;    // 0: ended
+    Descriptor lifeline;  // of a remote rank
+    bool is_cut = false;  // the launcher has given its connection up, and its code is lost
 };
 
 class Job {
@@ -85,7 +86,7 @@ private:
     Expected<void> prepare();
     ExpectedOr<void, NotStarted> start_all();
     ExpectedOr<void, NotStarted> start_rank(std::size_t number);
-    ExpectedOr<int, NotStarted> open_stream(std::size_t number, Outlet& to);
+    ExpectedOr<Descriptor, NotStarted> open_stream(std::size_t number, Outlet& to);
     std::vector<std::string> command_of(const Rank& rank) const;
 
     void wait_for_all();
@@ -198,14 +199,12 @@ std::vector<std::string> Job::command_of(const Rank& rank) const {
                            .program = plan_.program});
 }
 
-ExpectedOr<int, NotStarted> Job::open_stream(std::size_t number, Outlet& to) {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-        return tl::unexpected(NotStarted{"cannot make a pipe", errno, false});
-    }
-    ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    streams_.push_back({OwnedHandle(ends[0]), LineMarks(fmt::format("[{}] ", number)), &to});
-    return ends[1];
+ExpectedOr<Descriptor, NotStarted> Job::open_stream(std::size_t number, Outlet& to) {
+    Pipe pipe = Pipe::make();
+    if (!pipe.is_open()) return tl::unexpected(NotStarted{"cannot make a pipe", errno, false});
+    ::fcntl(pipe.from.handle(), F_SETFL, O_NONBLOCK);
+    streams_.push_back({std::move(pipe.from), LineMarks(fmt::format("[{}] ", number)), &to});
+    return std::move(pipe.to);
 }
 
 ExpectedOr<void, NotStarted> Job::start_rank(std::size_t number) {
@@ -217,18 +216,17 @@ ExpectedOr<void, NotStarted> Job::start_rank(std::size_t number) {
         limit_.restore();
         if (plan_.before_exec) plan_.before_exec();
     };
-    OwnedHandle input;
+    Descriptor input;
     if (is_remote()) {
-        std::array<int, 2> ends{};
-        if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-            return tl::unexpected(NotStarted{"cannot make a pipe", errno, false});
-        }
-        input = OwnedHandle(ends[0]);
-        one.input = ends[0];
-        rank.lifeline = OwnedHandle(ends[1]);
-        ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+        Pipe pipe = Pipe::make();
+        if (!pipe.is_open()) return tl::unexpected(NotStarted{"cannot make a pipe", errno, false});
+        input = std::move(pipe.from);
+        one.input = input.handle();
+        rank.lifeline = std::move(pipe.to);
+        const int lifeline = rank.lifeline.handle();
+        ::fcntl(lifeline, F_SETFL, O_NONBLOCK);
         const std::string token = names_.token + "\n";
-        WIREPROOF_CHECK(::write(ends[1], token.data(), token.size()) == ssize_t(token.size()));
+        WIREPROOF_CHECK(::write(lifeline, token.data(), token.size()) == ssize_t(token.size()));
     } else {
         one.watch = &watch_;
         one.variables = rank_variables(names_, number, "localhost");
@@ -236,15 +234,15 @@ ExpectedOr<void, NotStarted> Job::start_rank(std::size_t number) {
         one.variables.emplace_back("WIREPROOF_RENDEZVOUS",
                                    fmt::format("127.0.0.1:{}", names_.port));
     }
-    OwnedHandle output;
-    OwnedHandle errors;
+    Descriptor output;
+    Descriptor errors;
     if (plan_.prefix) {
         for (const auto& [to, end, outlet] : {std::tuple(&output, &one.output, &output_),
                                               std::tuple(&errors, &one.errors, &errors_)}) {
-            const auto opened = open_stream(number, *outlet);
+            auto opened = open_stream(number, *outlet);
             if (!opened) return tl::unexpected(opened.error());
-            *to = OwnedHandle(*opened);
-            *end = *opened;
+            *to = std::move(*opened);
+            *end = to->handle();
         }
     }
     const auto process = start(one);
@@ -273,7 +271,7 @@ void Job::turn() {
     server_->turn(now());
     for (Outlet* outlet : {&output_, &errors_}) outlet->write();
     for (Stream& stream : streams_) {
-        if (stream.from && stream.to->empty()) read_stream(stream);
+        if (stream.from.is_open() && stream.to->empty()) read_stream(stream);
     }
     if (kill_at_ <= now()) kill_all();
     if (cut_at_ > now()) return;
@@ -294,8 +292,8 @@ void Job::sleep() const {
         }
     }
     for (const Stream& stream : streams_) {
-        if (stream.from && stream.to->empty()) {
-            wanted.push_back({.fd = *stream.from, .events = POLLIN, .revents = 0});
+        if (stream.from.is_open() && stream.to->empty()) {
+            wanted.push_back({.fd = stream.from.handle(), .events = POLLIN, .revents = 0});
         }
     }
     const Instant next = earliest(kill_at_, cut_at_, server_->next_deadline());
@@ -380,7 +378,7 @@ void Job::signal_rank(const Rank& rank, int signal) const {
     }
     const std::string line = fmt::format("{}\n", ::sigabbrev_np(signal));
     // The pipe is full only if the other host takes nothing. The connection is cut later.
-    if (::write(*rank.lifeline, line.data(), line.size()) < 0) return;
+    if (::write(rank.lifeline.handle(), line.data(), line.size()) < 0) return;
 }
 
 void Job::signal_all(int signal) const {
@@ -402,7 +400,7 @@ void Job::kill_all() {
 
 void Job::read_stream(Stream& stream) {
     std::array<char, 65'536> bytes;
-    const ssize_t got = ::read(*stream.from, bytes.data(), bytes.size());
+    const ssize_t got = ::read(stream.from.handle(), bytes.data(), bytes.size());
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got > 0 && !stream.to->broken()) {
         stream.marks.pass({bytes.data(), static_cast<std::size_t>(got)}, stream.to->waiting());
@@ -419,7 +417,7 @@ void Job::read_stream(Stream& stream) {
 void Job::finish_output() {
     constexpr int reads_max = 16;  // 1 MiB
     for (Stream& stream : streams_) {
-        for (int i = 0; i < reads_max && stream.from; ++i) read_stream(stream);
+        for (int i = 0; i < reads_max && stream.from.is_open(); ++i) read_stream(stream);
         stream.marks.finish(stream.to->waiting());
     }
     for (Outlet* outlet : {&output_, &errors_}) {

@@ -13,21 +13,10 @@
 #include <set>
 
 #include "wireproof/app/launch/job.hpp"
+#include "wireproof/os/pipe.hpp"
 
 namespace wireproof::launch {
 namespace {
-
-struct Pipe {
-    OwnedHandle from;
-    OwnedHandle to;
-};
-
-bool open_pipe(Pipe& pipe) {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-    pipe = {OwnedHandle(ends[0]), OwnedHandle(ends[1])};
-    return true;
-}
 
 /// Signals the groups and forgets those that are gone.
 void signal_all(std::set<pid_t>& groups, int signal) {
@@ -100,14 +89,13 @@ int become(const Start& start) {
 }  // namespace
 
 Expected<EndWatch> EndWatch::start() {
-    Pipe pipe;
-    if (!open_pipe(pipe))
-        return unexpected(std::string("cannot make a pipe: ") + ::strerror(errno));
+    Pipe pipe = Pipe::make();
+    if (!pipe.is_open()) return unexpected(std::string("cannot make a pipe: ") + ::strerror(errno));
     const pid_t process = ::fork();
     if (process < 0) return unexpected(std::string("cannot fork: ") + ::strerror(errno));
     if (process == 0) {
         pipe.to.close();
-        watch(*pipe.from);
+        watch(pipe.from.handle());
     }
     // A signal to the launcher's group must not end the watch, which may not have run yet.
     ::setpgid(process, process);
@@ -115,25 +103,26 @@ Expected<EndWatch> EndWatch::start() {
 }
 
 EndWatch::~EndWatch() {
-    if (!pipe_) return;  // moved from
+    if (!pipe_.is_open()) return;  // moved from
     pipe_.close();
     while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
     }
 }
 
 void EndWatch::tell(pid_t number) const {
-    while (::write(*pipe_, &number, sizeof number) < 0 && errno == EINTR) {
+    while (::write(pipe_.handle(), &number, sizeof number) < 0 && errno == EINTR) {
     }
 }
 
 ExpectedOr<pid_t, NotStarted> start(const Start& start) {
-    Pipe failure;  // ends without a byte when the program runs
-    if (!open_pipe(failure)) return tl::unexpected(NotStarted{"cannot make a pipe", errno, false});
+    Pipe failure = Pipe::make();  // ends without a byte when the program runs
+    if (!failure.is_open()) return tl::unexpected(NotStarted{"cannot make a pipe", errno, false});
     const pid_t process = ::fork();
     if (process < 0) return tl::unexpected(NotStarted{"cannot fork", errno, false});
     if (process == 0) {
         const int error = become(start);
-        if (::write(*failure.to, &error, sizeof error) != ssize_t{sizeof error}) ::_exit(126);
+        if (::write(failure.to.handle(), &error, sizeof error) != ssize_t{sizeof error})
+            ::_exit(126);
         ::_exit(127);
     }
     ::setpgid(process, process);  // fails if the new process has done it and runs the program
@@ -141,7 +130,7 @@ ExpectedOr<pid_t, NotStarted> start(const Start& start) {
     int error = 0;
     ssize_t got = 0;
     do {
-        got = ::read(*failure.from, &error, sizeof error);
+        got = ::read(failure.from.handle(), &error, sizeof error);
     } while (got < 0 && errno == EINTR);
     if (got != ssize_t{sizeof error}) return process;
     if (start.watch != nullptr) start.watch->remove(process);

@@ -10,11 +10,9 @@
 
 #include "wireproof/app/launch/rank_command.hpp"
 #include "wireproof/base/expected.hpp"
-#include "wireproof/host/rendezvous/owned_handle.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::launch {
-
-using host::OwnedHandle;
 
 /// Ends the ranks of this host if the launcher dies, even by SIGKILL. It is a process in a group of
 /// its own that gets the numbers of the ranks through a pipe. When the launcher is gone, the pipe
@@ -34,11 +32,11 @@ public:
     void remove(pid_t group) const { tell(-group); }
 
 private:
-    EndWatch(pid_t process, OwnedHandle pipe) : process_(process), pipe_(std::move(pipe)) {}
+    EndWatch(pid_t process, Descriptor pipe) : process_(process), pipe_(std::move(pipe)) {}
     void tell(pid_t number) const;
 
     pid_t process_;
-    OwnedHandle pipe_;
+    Descriptor pipe_;
 };
 
 struct Start {

@@ -18,12 +18,12 @@ Signals::Signals() {
         if (action.sa_handler != SIG_IGN) ::sigaddset(&wanted, signal);
     }
     ::sigprocmask(SIG_BLOCK, &wanted, &before_);
-    handle_ = host::OwnedHandle(::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC));
+    handle_ = Descriptor(::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC));
 }
 
 int Signals::next() const {
     signalfd_siginfo info{};
-    const bool got = ::read(*handle_, &info, sizeof info) == ssize_t{sizeof info};
+    const bool got = ::read(handle_.handle(), &info, sizeof info) == ssize_t{sizeof info};
     return got ? static_cast<int>(info.ssi_signo) : 0;
 }
 

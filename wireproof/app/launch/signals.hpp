@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-#include "wireproof/host/rendezvous/owned_handle.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::launch {
 
@@ -23,13 +23,13 @@ public:
 
     void restore() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
     /// Negative: the system has no descriptor for it. Otherwise readable if there is a signal.
-    int handle() const { return *handle_; }
+    int handle() const { return handle_.handle(); }
     /// 0: none.
     int next() const;
 
 private:
     sigset_t before_{};
-    host::OwnedHandle handle_;
+    Descriptor handle_;
 };
 
 }  // namespace wireproof::launch

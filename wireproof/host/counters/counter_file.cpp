@@ -105,33 +105,29 @@ std::shared_ptr<CounterFile> CounterFile::of_process() {
 std::shared_ptr<CounterFile> CounterFile::make() {
     const std::size_t size = file_size();
     if (size < file_size_min) return nullptr;
-    const int file = make_file();
-    if (file < 0) return nullptr;
+    Descriptor file(make_file());
+    if (!file.is_open()) return nullptr;
     constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
     void* at = nullptr;
-    const bool made = ::ftruncate(file, static_cast<off_t>(size)) == 0 &&
-                      ::fchmod(file, S_IRUSR) == 0 && ::fcntl(file, F_ADD_SEALS, seals) == 0 &&
-                      (at = map(file, 0, rounded_up(sizeof(Table)))) != nullptr;
-    if (!made) {
-        ::close(file);
-        return nullptr;
-    }
-    auto* const opened = new (std::nothrow) CounterFile(file, size, static_cast<Table*>(at));
-    if (opened == nullptr) {
-        ::munmap(at, rounded_up(sizeof(Table)));
-        ::close(file);
-    }
+    const bool made = ::ftruncate(file.handle(), static_cast<off_t>(size)) == 0 &&
+                      ::fchmod(file.handle(), S_IRUSR) == 0 &&
+                      ::fcntl(file.handle(), F_ADD_SEALS, seals) == 0 &&
+                      (at = map(file.handle(), 0, rounded_up(sizeof(Table)))) != nullptr;
+    if (!made) return nullptr;
+    auto* const opened =
+        new (std::nothrow) CounterFile(std::move(file), size, static_cast<Table*>(at));
+    if (opened == nullptr) ::munmap(at, rounded_up(sizeof(Table)));
     return std::shared_ptr<CounterFile>(opened);
 }
 
 // A reader may find the file before it is filled. So the magic number comes last.
-CounterFile::CounterFile(int file, std::size_t size, Table* table)
-    : file_(file), size_(size), table_(table), fork_([this] {
-          if (is_ours()) ::close(file_);
+CounterFile::CounterFile(Descriptor file, std::size_t size, Table* table)
+    : file_(std::move(file)), size_(size), table_(table), fork_([this] {
+          close_file();
           replace_shared_memory(table_, rounded_up(sizeof(Table)));
       }) {
     struct stat facts {};
-    WIREPROOF_CHECK(::fstat(file, &facts) == 0);
+    WIREPROOF_CHECK(::fstat(file_.handle(), &facts) == 0);
     device_ = facts.st_dev;
     inode_ = facts.st_ino;
     CounterFileHeader& header = table->header;
@@ -145,13 +141,19 @@ CounterFile::CounterFile(int file, std::size_t size, Table* table)
 
 CounterFile::~CounterFile() {
     ::munmap(table_, rounded_up(sizeof(Table)));
-    if (!fork_.forked() && is_ours()) ::close(file_);
+    close_file();
+}
+
+void CounterFile::close_file() {
+    if (is_ours()) file_.close();
+    file_.release();  // otherwise its number belongs to another file of the program
 }
 
 // A program may close all descriptors above 2 when it becomes a daemon, and open others.
 bool CounterFile::is_ours() const {
     struct stat facts {};
-    return ::fstat(file_, &facts) == 0 && facts.st_dev == device_ && facts.st_ino == inode_;
+    return ::fstat(file_.handle(), &facts) == 0 && facts.st_dev == device_ &&
+           facts.st_ino == inode_;
 }
 
 std::span<std::byte> CounterFile::take(std::size_t size) {
@@ -159,7 +161,7 @@ std::span<std::byte> CounterFile::take(std::size_t size) {
     const std::size_t whole = rounded_up(size);
     const auto free = std::ranges::find(mapped_, nullptr, &Mapped::at);
     const std::size_t offset = free != mapped_.end() && is_ours() ? gap_for(whole) : 0;
-    void* const at = offset != 0 ? map(file_, offset, whole) : nullptr;
+    void* const at = offset != 0 ? map(file_.handle(), offset, whole) : nullptr;
     if (at == nullptr) {
         const std::atomic_ref unpublished(table_->header.unpublished);
         unpublished.store(table_->header.unpublished + 1, std::memory_order_relaxed);

@@ -11,6 +11,7 @@
 
 #include "wireproof/host/counters/layout.hpp"
 #include "wireproof/host/fork_watch.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::host {
 
@@ -35,13 +36,14 @@ public:
 
 private:
     struct Table;
-    CounterFile(int file, std::size_t size, Table* table);
+    CounterFile(Descriptor file, std::size_t size, Table* table);
     static std::shared_ptr<CounterFile> make();
     bool is_ours() const;
+    void close_file();
     std::size_t gap_for(std::size_t size) const;
 
     std::mutex lock_;
-    int file_;
+    Descriptor file_;
     std::uint64_t device_ =
         0;  // of the file, with inode_: a program may have closed our descriptor
     std::uint64_t inode_ = 0;

@@ -16,21 +16,12 @@
 #include <string_view>
 
 #include "wireproof/host/counters/section_parser.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::host {
 namespace {
 
 constexpr std::size_t files_max = 8;  // of a process; a library that is loaded twice has two
-
-struct Descriptor {
-    int file;
-    explicit Descriptor(int opened) : file(opened) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (file >= 0) ::close(file);
-    }
-};
 
 bool is_counter_file(const std::string& path) {
     static const std::string wanted = "/memfd:" + std::string(counter_file_name) + " (deleted)";
@@ -207,7 +198,7 @@ PublishedProcess read_counters(pid_t process) {
             break;
         }
         const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-        if (opened.file >= 0) FileReader(published, opened.file, number).read();
+        if (opened.is_open()) FileReader(published, opened.handle(), number).read();
     }
     if (files > 0) published.program = program_of(process);
     return published;

@@ -375,19 +375,19 @@ TEST_F(RankZeroServes, ALongAnswerReachesASlowRank) {
     }
     // Rank 1 sends its entry, and reads nothing for some time.
     const ServiceAddress address = service_address(address_);
-    const OwnedHandle socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int small = 4096;
-    ::setsockopt(*socket, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-    while (::connect(*socket, address->ai_addr, address->ai_addrlen) != 0) {
+    ::setsockopt(socket.handle(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    while (::connect(socket.handle(), address->ai_addr, address->ai_addrlen) != 0) {
         std::this_thread::sleep_for(milliseconds(20));
     }
     const std::string request = request_line({"secret", 1, entry.size()}) + entry;
-    ASSERT_EQ(::send(*socket, request.data(), request.size(), 0), ssize_t(request.size()));
+    ASSERT_EQ(::send(socket.handle(), request.data(), request.size(), 0), ssize_t(request.size()));
     for (std::thread& rank : ranks) rank.join();
     std::this_thread::sleep_for(milliseconds(300));
     std::string answer;
     std::array<char, 65'536> part;
-    while (const ssize_t now = ::recv(*socket, part.data(), part.size(), 0)) {
+    while (const ssize_t now = ::recv(socket.handle(), part.data(), part.size(), 0)) {
         if (now < 0) break;
         answer.append(part.data(), static_cast<std::size_t>(now));
     }

@@ -19,7 +19,7 @@
 
 #include "wireproof/host/job/ip_text.hpp"
 #include "wireproof/host/rendezvous/environment.hpp"
-#include "wireproof/host/rendezvous/owned_handle.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::host {
 namespace {

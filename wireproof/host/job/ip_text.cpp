@@ -10,7 +10,7 @@
 #include <cstring>
 #include <memory>
 
-#include "wireproof/host/rendezvous/owned_handle.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::host {
 namespace {
@@ -112,13 +112,13 @@ Expected<std::vector<OwnAddress>> own_interfaces() {
 }
 
 std::optional<IpHost> source_towards(const IpHost& other) {
-    const OwnedHandle socket(::socket(other.family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const Descriptor socket(::socket(other.family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     socklen_t length = 0;
     sockaddr_storage address = socket_address(other, length);
     auto* generic = reinterpret_cast<sockaddr*>(&address);
-    if (!socket || ::connect(*socket, generic, length) != 0) return {};
+    if (!socket.is_open() || ::connect(socket.handle(), generic, length) != 0) return {};
     length = sizeof address;
-    if (::getsockname(*socket, generic, &length) != 0) return {};
+    if (::getsockname(socket.handle(), generic, &length) != 0) return {};
     return IpHost::of(generic);
 }
 

@@ -37,13 +37,13 @@ Name name_of(std::uint64_t job, std::size_t rank) {
     return name;
 }
 
-OwnedHandle new_socket() {
-    return OwnedHandle(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+Descriptor new_socket() {
+    return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
 /// Makes room in the queue of this listening socket. The connections have shown what they were for.
 void drop_connections(int listening) {
-    while (OwnedHandle(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC))) {
+    while (Descriptor(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC)).is_open()) {
     }
 }
 
@@ -58,10 +58,11 @@ bool same_user(int socket) {
 
 Expected<SharingProof> SharingProof::listen(std::uint64_t job, std::size_t rank) {
     const Name name = name_of(job, rank);
-    OwnedHandle socket = new_socket();
-    if (!socket ||
-        ::bind(*socket, reinterpret_cast<const sockaddr*>(&name.address), name.length) != 0 ||
-        ::listen(*socket, backlog) != 0) {
+    Descriptor socket = new_socket();
+    if (!socket.is_open() ||
+        ::bind(socket.handle(), reinterpret_cast<const sockaddr*>(&name.address), name.length) !=
+            0 ||
+        ::listen(socket.handle(), backlog) != 0) {
         return unexpected("abstract socket " + std::string(name.address.sun_path + 1) + ": " +
                           std::strerror(errno));
     }
@@ -71,11 +72,12 @@ Expected<SharingProof> SharingProof::listen(std::uint64_t job, std::size_t rank)
 bool SharingProof::reaches(std::size_t rank) const {
     const Name name = name_of(job_, rank);
     for (int tries = 0; tries < tries_max; ++tries) {
-        drop_connections(*socket_);
-        const OwnedHandle socket = new_socket();
-        if (!socket) return false;
+        drop_connections(socket_.handle());
+        const Descriptor socket = new_socket();
+        if (!socket.is_open()) return false;
         const auto* address = reinterpret_cast<const sockaddr*>(&name.address);
-        if (::connect(*socket, address, name.length) == 0) return same_user(*socket);
+        if (::connect(socket.handle(), address, name.length) == 0)
+            return same_user(socket.handle());
         if (errno != EAGAIN && errno != EINTR) return false;
         ::poll(nullptr, 0, proof_pause_ms);
     }

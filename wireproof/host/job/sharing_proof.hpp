@@ -8,7 +8,7 @@
 #include <string>
 
 #include "wireproof/base/expected.hpp"
-#include "wireproof/host/rendezvous/owned_handle.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::host {
 
@@ -24,10 +24,10 @@ public:
     bool reaches(std::size_t rank) const;
 
 private:
-    SharingProof(std::uint64_t job, OwnedHandle socket) : job_(job), socket_(std::move(socket)) {}
+    SharingProof(std::uint64_t job, Descriptor socket) : job_(job), socket_(std::move(socket)) {}
 
     std::uint64_t job_;
-    OwnedHandle socket_;
+    Descriptor socket_;
 };
 
 }  // namespace wireproof::host

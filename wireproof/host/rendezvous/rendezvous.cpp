@@ -59,14 +59,14 @@ Expected<Rendezvous> Rendezvous::connect(RendezvousPlace place, milliseconds pat
     const Deadline deadline(patience);
     const ServiceAddress address = service_address(place.service);
     if (!address) return failed(place, "this is no numeric address with a port");
-    OwnedHandle socket(::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!socket) return failed_call(place, "no socket", errno);
-    if (::connect(*socket, address->ai_addr, address->ai_addrlen) != 0) {
+    Descriptor socket(::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket.is_open()) return failed_call(place, "no socket", errno);
+    if (::connect(socket.handle(), address->ai_addr, address->ai_addrlen) != 0) {
         if (errno != EINPROGRESS) return failed_call(place, "no connection", errno);
-        if (!wait_for(*socket, POLLOUT, deadline)) return failed(place, "no answer");
+        if (!wait_for(socket.handle(), POLLOUT, deadline)) return failed(place, "no answer");
         int error = 0;
         socklen_t length = sizeof error;
-        ::getsockopt(*socket, SOL_SOCKET, SO_ERROR, &error, &length);
+        ::getsockopt(socket.handle(), SOL_SOCKET, SO_ERROR, &error, &length);
         if (error != 0) return failed_call(place, "no connection", error);
     }
     return Rendezvous(std::move(place), std::move(socket));
@@ -83,9 +83,9 @@ Expected<std::vector<std::string>> Rendezvous::exchange(std::string_view entry,
     const std::string request =
         request_line({place_.token, place_.rank, entry.size(), number}) + std::string(entry);
     for (std::size_t sent = 0; sent < request.size();) {
-        if (!wait_for(*socket_, POLLOUT, deadline)) return failed(place_, "no answer");
+        if (!wait_for(socket_.handle(), POLLOUT, deadline)) return failed(place_, "no answer");
         const ssize_t now =
-            ::send(*socket_, request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
+            ::send(socket_.handle(), request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
         if (now > 0) sent += static_cast<std::size_t>(now);
         if (now < 0 && errno != EAGAIN && errno != EINTR) break;  // a refusal may be waiting
     }
@@ -94,9 +94,10 @@ Expected<std::vector<std::string>> Rendezvous::exchange(std::string_view entry,
         auto entries = parse_answer(answer, place_.size);
         if (!entries) return failed(place_, entries.error().message);
         if (*entries) return std::move(**entries);
-        if (!wait_for(*socket_, POLLIN, deadline)) return failed(place_, "not all ranks arrived");
+        if (!wait_for(socket_.handle(), POLLIN, deadline))
+            return failed(place_, "not all ranks arrived");
         std::array<char, 65'536> part;
-        const ssize_t now = ::recv(*socket_, part.data(), part.size(), 0);
+        const ssize_t now = ::recv(socket_.handle(), part.data(), part.size(), 0);
         if (now > 0) answer.append(part.data(), static_cast<std::size_t>(now));
         if (now == 0) return failed(place_, "the launcher has ended");
         if (now < 0 && errno != EAGAIN && errno != EINTR) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "wireproof/base/expected.hpp"
-#include "wireproof/host/rendezvous/owned_handle.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::host {
 
@@ -37,11 +37,11 @@ public:
                                                 std::uint32_t number = 0);
 
 private:
-    Rendezvous(RendezvousPlace place, OwnedHandle socket)
+    Rendezvous(RendezvousPlace place, Descriptor socket)
         : place_(std::move(place)), socket_(std::move(socket)) {}
 
     RendezvousPlace place_;
-    OwnedHandle socket_;
+    Descriptor socket_;
 };
 
 }  // namespace wireproof::host

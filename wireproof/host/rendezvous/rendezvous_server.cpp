@@ -31,29 +31,30 @@ bool watch(int events, int operation, int socket, std::uint32_t what, std::uint6
 
 enum class Port : std::uint8_t { chosen_by_system, given };
 
-OwnedHandle listen_on(const sockaddr* address, socklen_t length,
-                      Port port = Port::chosen_by_system) {
-    OwnedHandle socket(::socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!socket) return {};
+Descriptor listen_on(const sockaddr* address, socklen_t length,
+                     Port port = Port::chosen_by_system) {
+    Descriptor socket(::socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket.is_open()) return {};
     if (port == Port::given) {
         const int on = 1;  // else the port would stay occupied for a minute after an earlier job
-        ::setsockopt(*socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        ::setsockopt(socket.handle(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     }
     const int off = 0;  // so that the socket also takes IPv4
     if (address->sa_family == AF_INET6) {
-        ::setsockopt(*socket, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+        ::setsockopt(socket.handle(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     }
-    if (::bind(*socket, address, length) != 0 || ::listen(*socket, connections_waiting_max) != 0)
+    if (::bind(socket.handle(), address, length) != 0 ||
+        ::listen(socket.handle(), connections_waiting_max) != 0)
         return {};
     return socket;
 }
 
-OwnedHandle listen_for(RendezvousServer::Reach reach) {
+Descriptor listen_for(RendezvousServer::Reach reach) {
     if (reach == RendezvousServer::Reach::other_hosts) {
         sockaddr_in6 all{};
         all.sin6_family = AF_INET6;
-        OwnedHandle socket = listen_on(reinterpret_cast<const sockaddr*>(&all), sizeof all);
-        if (socket) return socket;  // else this host has no IPv6
+        Descriptor socket = listen_on(reinterpret_cast<const sockaddr*>(&all), sizeof all);
+        if (socket.is_open()) return socket;  // else this host has no IPv6
     }
     sockaddr_in host{};
     host.sin_family = AF_INET;
@@ -97,13 +98,14 @@ Expected<RendezvousServer> RendezvousServer::open_at(RendezvousTable::Config con
 }
 
 Expected<RendezvousServer> RendezvousServer::on(RendezvousTable::Config config,
-                                                OwnedHandle listening_socket) {
+                                                Descriptor listening_socket) {
     RendezvousServer server(std::move(config));
     server.listening_ = std::move(listening_socket);
-    if (server.listening_) server.events_ = OwnedHandle(::epoll_create1(EPOLL_CLOEXEC));
-    server.port_ = server.listening_ ? port_of(*server.listening_) : std::uint16_t{0};
-    if (server.port_ == 0 ||
-        !watch(*server.events_, EPOLL_CTL_ADD, *server.listening_, EPOLLIN, listening)) {
+    if (server.listening_.is_open()) server.events_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+    server.port_ =
+        server.listening_.is_open() ? port_of(server.listening_.handle()) : std::uint16_t{0};
+    if (server.port_ == 0 || !watch(server.events_.handle(), EPOLL_CTL_ADD,
+                                    server.listening_.handle(), EPOLLIN, listening)) {
         return unexpected(std::string("cannot listen for the ranks: ") + std::strerror(errno));
     }
     return server;
@@ -112,7 +114,7 @@ Expected<RendezvousServer> RendezvousServer::on(RendezvousTable::Config config,
 void RendezvousServer::turn(Instant now) {
     if (accept_at_ <= now) accept_again(true);
     std::array<epoll_event, 64> events;
-    const int count = ::epoll_wait(*events_, events.data(), int{events.size()}, 0);
+    const int count = ::epoll_wait(events_.handle(), events.data(), int{events.size()}, 0);
     for (int i = 0; i < count; ++i) {
         const Connection number = events[static_cast<std::size_t>(i)].data.u64;
         if (number == listening) {
@@ -139,8 +141,9 @@ void RendezvousServer::on_rank_ended(std::uint32_t rank, Instant now) {
 
 void RendezvousServer::accept_all(Instant now) {
     while (true) {
-        OwnedHandle socket(::accept4(*listening_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (!socket) {
+        Descriptor socket(
+            ::accept4(listening_.handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!socket.is_open()) {
             if (errno == ECONNABORTED || errno == EINTR) continue;
             if (errno == EAGAIN) return;
             accept_again(false);
@@ -148,7 +151,7 @@ void RendezvousServer::accept_all(Instant now) {
             return;
         }
         const Connection number = ++last_;
-        if (!watch(*events_, EPOLL_CTL_ADD, *socket, EPOLLIN, number)) continue;
+        if (!watch(events_.handle(), EPOLL_CTL_ADD, socket.handle(), EPOLLIN, number)) continue;
         peers_.emplace(number, Peer{std::move(socket), nullptr, 0, never});
         table_.on_open(number, now);
         send_replies(now);
@@ -157,7 +160,7 @@ void RendezvousServer::accept_all(Instant now) {
 
 // The listening socket stays readable, so the loop would not sleep.
 void RendezvousServer::accept_again(bool possible) {
-    watch(*events_, EPOLL_CTL_MOD, *listening_, possible ? EPOLLIN : 0U, listening);
+    watch(events_.handle(), EPOLL_CTL_MOD, listening_.handle(), possible ? EPOLLIN : 0U, listening);
     accept_at_ = never;
 }
 
@@ -166,7 +169,7 @@ void RendezvousServer::serve(Connection connection, Instant now) {
     if (found == peers_.end()) return;
     Peer& peer = found->second;
     std::array<std::byte, 8192> bytes;
-    const ssize_t got = ::recv(*peer.socket, bytes.data(), bytes.size(), 0);
+    const ssize_t got = ::recv(peer.socket.handle(), bytes.data(), bytes.size(), 0);
     if (got > 0) {
         table_.on_bytes(connection, std::span(bytes).first(static_cast<std::size_t>(got)));
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -208,16 +211,17 @@ void RendezvousServer::send_rest(Connection connection) {
     Peer& peer = found->second;
     const std::string& bytes = *peer.reply;
     while (peer.sent < bytes.size()) {
-        const ssize_t now =
-            ::send(*peer.socket, bytes.data() + peer.sent, bytes.size() - peer.sent, MSG_NOSIGNAL);
+        const ssize_t now = ::send(peer.socket.handle(), bytes.data() + peer.sent,
+                                   bytes.size() - peer.sent, MSG_NOSIGNAL);
         if (now < 0 && errno == EAGAIN) {
-            watch(*events_, EPOLL_CTL_MOD, *peer.socket, EPOLLIN | EPOLLOUT, connection);
+            watch(events_.handle(), EPOLL_CTL_MOD, peer.socket.handle(), EPOLLIN | EPOLLOUT,
+                  connection);
             return;
         }
         if (now < 0) break;  // the peer is gone
         peer.sent += static_cast<std::size_t>(now);
     }
-    take_rest(*peer.socket);
+    take_rest(peer.socket.handle());
     peers_.erase(found);
 }
 

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "wireproof/base/expected.hpp"
-#include "wireproof/host/rendezvous/owned_handle.hpp"
 #include "wireproof/host/rendezvous/rendezvous_table.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::host {
 
@@ -27,7 +27,7 @@ public:
 
     std::uint16_t port() const { return port_; }
     /// Readable if turn() has something to do.
-    int handle() const { return *events_; }
+    int handle() const { return events_.handle(); }
     void turn(Instant now);
     Instant next_deadline() const;
     void on_rank_ended(std::uint32_t rank, Instant now);
@@ -43,10 +43,10 @@ public:
 
 private:
     explicit RendezvousServer(RendezvousTable::Config config) : table_(std::move(config)) {}
-    static Expected<RendezvousServer> on(RendezvousTable::Config config, OwnedHandle listening);
+    static Expected<RendezvousServer> on(RendezvousTable::Config config, Descriptor listening);
     using Connection = RendezvousTable::Connection;
     struct Peer {
-        OwnedHandle socket;
+        Descriptor socket;
         std::shared_ptr<const std::string> reply;  // null: none yet
         std::size_t sent = 0;
         Instant deadline = never;  // by which the peer must have taken the reply
@@ -59,8 +59,8 @@ private:
     void send_rest(Connection connection);
 
     RendezvousTable table_;
-    OwnedHandle events_;
-    OwnedHandle listening_;
+    Descriptor events_;
+    Descriptor listening_;
     std::uint16_t port_ = 0;
     Instant accept_at_ = never;  // the system had no descriptor for a connection; try again then
     Connection last_ = 0;

@@ -64,15 +64,16 @@ Expected<std::vector<std::string>> rendezvous(const RendezvousPlace& place, std:
     return connection->exchange(entry, limit);
 }
 
-OwnedHandle connected_to(std::uint16_t port) {
-    OwnedHandle socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+Descriptor connected_to(std::uint16_t port) {
+    Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int small = 4096;  // so that an answer does not fit
-    ::setsockopt(*socket, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    ::setsockopt(socket.handle(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(*socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(
+        ::connect(socket.handle(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     return socket;
 }
 
@@ -103,11 +104,12 @@ TEST(Rendezvous, ALongAnswerArrivesWhole) {
     auto server =
         RendezvousServer::open({size, "secret"}, RendezvousServer::Reach::this_host).value();
     const std::string entry(rendezvous_entry_max, 'x');
-    std::vector<OwnedHandle> sockets;
+    std::vector<Descriptor> sockets;
     for (std::uint32_t rank = 0; rank < size; ++rank) {
         sockets.push_back(connected_to(server.port()));
         const std::string text = request_line({"secret", rank, entry.size()}) + entry;
-        ASSERT_EQ(::send(*sockets.back(), text.data(), text.size(), 0), ssize_t(text.size()));
+        ASSERT_EQ(::send(sockets.back().handle(), text.data(), text.size(), 0),
+                  ssize_t(text.size()));
         server.turn(clock.now());
     }
     const Instant limit = clock.now() + duration_of(patience);
@@ -118,7 +120,8 @@ TEST(Rendezvous, ALongAnswerArrivesWhole) {
         std::array<char, 65'536> part;
         ASSERT_LT(clock.now(), limit) << "only " << answer.size() << " bytes arrived";
         server.turn(clock.now());
-        const ssize_t now = ::recv(*sockets.front(), part.data(), part.size(), MSG_DONTWAIT);
+        const ssize_t now =
+            ::recv(sockets.front().handle(), part.data(), part.size(), MSG_DONTWAIT);
         ASSERT_NE(now, 0) << "only " << answer.size() << " bytes arrived";
         if (now > 0) answer.append(part.data(), static_cast<std::size_t>(now));
     }

@@ -5,7 +5,7 @@
 
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/base/expected.hpp"
-#include "wireproof/wire/shm/descriptor.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof {
 

@@ -53,27 +53,21 @@ Expected<ShownDatagrams> ShownDatagrams::of(const UdpSocket& hiding, int receive
                           std::generic_category().message(errno));
     };
     ShownDatagrams shown(::socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_UDP));
-    if (shown.handle_ < 0) return failed("see the headers");
+    if (!shown.handle_.is_open()) return failed("see the headers");
     // From its first moment, before it is bound, a raw socket takes the datagrams of every host.
-    if (!take_nothing(shown.handle_)) return failed("filter the datagrams");
+    if (!take_nothing(shown.handle())) return failed("filter the datagrams");
     const SocketAddress here = to_socket_address(local);
-    if (::bind(shown.handle_, &here.any, length_of(here)) != 0) return failed("take the datagrams");
-    drop_what_came(shown.handle_);
-    if (!take_only(shown.handle_, local.port)) return failed("filter the datagrams");
-    ::setsockopt(shown.handle_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
-    ::setsockopt(shown.handle_, SOL_SOCKET, SO_RCVBUFFORCE, &receive_buffer, sizeof receive_buffer);
+    if (::bind(shown.handle(), &here.any, length_of(here)) != 0)
+        return failed("take the datagrams");
+    drop_what_came(shown.handle());
+    if (!take_only(shown.handle(), local.port)) return failed("filter the datagrams");
+    ::setsockopt(shown.handle(), SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+    ::setsockopt(shown.handle(), SOL_SOCKET, SO_RCVBUFFORCE, &receive_buffer,
+                 sizeof receive_buffer);
     const int on = 1;
-    ::setsockopt(shown.handle_, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on);
+    ::setsockopt(shown.handle(), SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on);
     if (!take_nothing(hiding.handle())) return failed("leave out the other copies");
     return shown;
-}
-
-ShownDatagrams::~ShownDatagrams() {
-    abandon();
-}
-
-void ShownDatagrams::abandon() {
-    if (handle_ >= 0) ::close(std::exchange(handle_, -1));
 }
 
 }  // namespace wireproof

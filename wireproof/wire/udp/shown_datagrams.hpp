@@ -19,22 +19,15 @@ public:
     /// on `hiding` itself receives none.
     static Expected<ShownDatagrams> of(const UdpSocket& hiding, int receive_buffer);
 
-    ShownDatagrams(ShownDatagrams&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
-    ShownDatagrams& operator=(ShownDatagrams&& other) noexcept {
-        std::swap(handle_, other.handle_);
-        return *this;
-    }
-    ~ShownDatagrams();
-
     /// For a forked child: closes its copy of the socket.
-    void abandon();
+    void abandon() { handle_.close(); }
 
-    int handle() const { return handle_; }
+    int handle() const { return handle_.handle(); }
 
 private:
     explicit ShownDatagrams(int handle) : handle_(handle) {}
 
-    int handle_;
+    Descriptor handle_;
 };
 
 }  // namespace wireproof

@@ -4,7 +4,6 @@
 
 #include <linux/errqueue.h>
 #include <netinet/udp.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -141,42 +140,42 @@ Expected<UdpSocket> UdpSocket::open(const Config& config) {
     const SocketAddress local = to_socket_address(config.local);
     UdpSocket socket(
         ::socket(local.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_UDP));
-    if (socket.handle_ < 0) return failed("cannot open a UDP socket for ");
-    set_options(socket.handle_, config);
-    if (::bind(socket.handle_, &local.any, length_of(local)) != 0) return failed("cannot bind ");
+    if (!socket.handle_.is_open()) return failed("cannot open a UDP socket for ");
+    set_options(socket.handle(), config);
+    if (::bind(socket.handle(), &local.any, length_of(local)) != 0) return failed("cannot bind ");
     return socket;
 }
 
 bool UdpSocket::segments_sent() const {
-    return set_option(handle_, SOL_UDP, UDP_SEGMENT, 0);
+    return set_option(handle(), SOL_UDP, UDP_SEGMENT, 0);
 }
 
 bool UdpSocket::group_received() {
-    return set_option(handle_, SOL_UDP, UDP_GRO, 1);
+    return set_option(handle(), SOL_UDP, UDP_GRO, 1);
 }
 
 // A socket at [::] also sends and receives IPv4, and each family has options of its own.
 bool UdpSocket::use(Ecn ecn) {
     if (ecn == Ecn::off) return false;
-    const bool ipv6 = family_of(handle_) == AF_INET6;
-    if (!read_ecn(handle_, ipv6)) return false;
-    return ecn == Ecn::read || send_ect(handle_, ipv6);
+    const bool ipv6 = family_of(handle()) == AF_INET6;
+    if (!read_ecn(handle(), ipv6)) return false;
+    return ecn == Ecn::read || send_ect(handle(), ipv6);
 }
 
 // A socket at [::] reports the destination of IPv4 datagrams in the form of IPv6.
 void UdpSocket::report_destinations(bool reported) {
     const int value = reported ? 1 : 0;
-    if (family_of(handle_) == AF_INET6) {
-        set_option(handle_, IPPROTO_IPV6, IPV6_RECVPKTINFO, value);
+    if (family_of(handle()) == AF_INET6) {
+        set_option(handle(), IPPROTO_IPV6, IPV6_RECVPKTINFO, value);
     } else {
-        set_option(handle_, IPPROTO_IP, IP_PKTINFO, value);
+        set_option(handle(), IPPROTO_IP, IP_PKTINFO, value);
     }
 }
 
 // A socket of IPv6 also sends IPv4 if it is bound to [::], and each family has an option.
 void UdpSocket::keep_reports() {
-    if (family_of(handle_) == AF_INET6) set_option(handle_, IPPROTO_IPV6, IPV6_RECVERR, 1);
-    set_option(handle_, IPPROTO_IP, IP_RECVERR, 1);
+    if (family_of(handle()) == AF_INET6) set_option(handle(), IPPROTO_IPV6, IPV6_RECVERR, 1);
+    set_option(handle(), IPPROTO_IP, IP_RECVERR, 1);
 }
 
 std::optional<UdpSocket::Report> UdpSocket::take_report() {
@@ -187,7 +186,7 @@ std::optional<UdpSocket::Report> UdpSocket::take_report() {
     header.msg_namelen = sizeof to;
     header.msg_control = control.data();
     header.msg_controllen = control.size();
-    if (::recvmsg(handle_, &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return std::nullopt;
+    if (::recvmsg(handle(), &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return std::nullopt;
     Report report{from_socket_address(to)};
     for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr;
          part = CMSG_NXTHDR(&header, part)) {
@@ -203,7 +202,7 @@ std::optional<UdpSocket::Report> UdpSocket::take_report() {
 
 bool UdpSocket::connect(const Address& peer) {
     const SocketAddress address = to_socket_address(peer);
-    return ::connect(handle_, &address.any, length_of(address)) == 0;
+    return ::connect(handle(), &address.any, length_of(address)) == 0;
 }
 
 // If the kernel chose the port, it takes the port back here, so bind() asks for it again.
@@ -211,33 +210,25 @@ bool UdpSocket::disconnect() {
     const Address local = local_address();
     sockaddr nobody{};
     nobody.sa_family = AF_UNSPEC;
-    ::connect(handle_, &nobody, sizeof nobody);
+    ::connect(handle(), &nobody, sizeof nobody);
     if (local_address().port == local.port) return true;
     const SocketAddress again = to_socket_address(local);
-    return ::bind(handle_, &again.any, length_of(again)) == 0;
-}
-
-UdpSocket::~UdpSocket() {
-    abandon();
-}
-
-void UdpSocket::abandon() {
-    if (handle_ >= 0) ::close(std::exchange(handle_, -1));
+    return ::bind(handle(), &again.any, length_of(again)) == 0;
 }
 
 Address UdpSocket::local_address() const {
     SocketAddress local{};
     socklen_t length = sizeof local;
-    WIREPROOF_CHECK(::getsockname(handle_, &local.any, &length) == 0);
+    WIREPROOF_CHECK(::getsockname(handle(), &local.any, &length) == 0);
     return from_socket_address(local);
 }
 
 std::size_t UdpSocket::receive_buffer() const {
-    return granted(handle_, SO_RCVBUF);
+    return granted(handle(), SO_RCVBUF);
 }
 
 std::size_t UdpSocket::send_buffer() const {
-    return granted(handle_, SO_SNDBUF);
+    return granted(handle(), SO_SNDBUF);
 }
 
 }  // namespace wireproof

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <utility>
 
+#include "wireproof/os/descriptor.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof {
@@ -68,17 +68,10 @@ public:
 
     static Expected<UdpSocket> open(const Config& config);
 
-    UdpSocket(UdpSocket&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
-    UdpSocket& operator=(UdpSocket&& other) noexcept {
-        std::swap(handle_, other.handle_);
-        return *this;
-    }
-    ~UdpSocket();
-
     /// For a forked child: closes its copy of the socket.
-    void abandon();
+    void abandon() { handle_.close(); }
 
-    int handle() const { return handle_; }
+    int handle() const { return handle_.handle(); }
 
     /// Whether the kernel takes several frames of one length as one packet (UDP_SEGMENT).
     bool segments_sent() const;
@@ -117,7 +110,7 @@ public:
 private:
     explicit UdpSocket(int handle) : handle_(handle) {}
 
-    int handle_;
+    Descriptor handle_;
 };
 
 }  // namespace wireproof
