@@ -42,21 +42,16 @@ CaptureSource::CaptureSource(const std::string& path) : name_(path) {
     } else {
         do {
             app::check_interrupt();
-            file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-        } while (file_ < 0 && errno == EINTR);
-        if (file_ < 0) fail(std::strerror(errno));
-        owned_ = true;
+            opened_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        } while (!opened_.is_open() && errno == EINTR);
+        if (!opened_.is_open()) fail(std::strerror(errno));
+        file_ = opened_.handle();
     }
     struct stat status {};
-    if (::fstat(file_, &status) == 0 && S_ISDIR(status.st_mode)) {
-        if (owned_) ::close(file_);
-        fail("it is a directory");
-    }
+    if (::fstat(file_, &status) == 0 && S_ISDIR(status.st_mode)) fail("it is a directory");
 }
 
-CaptureSource::~CaptureSource() {
-    if (owned_) ::close(file_);
-}
+CaptureSource::~CaptureSource() = default;
 
 std::size_t CaptureSource::read(Bytes to) {
     if (!started_) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "wireproof/base/bytes.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::cli {
 
@@ -39,8 +40,8 @@ private:
     [[noreturn]] void fail(const std::string& why) const;
 
     std::string name_;
+    Descriptor opened_;  // not standard input
     int file_ = -1;
-    bool owned_ = false;
     bool started_ = false;
     std::vector<std::byte> input_;  // bytes read; from input_at_ on not used yet
     std::size_t input_at_ = 0;

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -19,6 +18,7 @@
 #include "wireproof/cli/doctor_checks.hpp"
 #include "wireproof/cli/drop_in.hpp"
 #include "wireproof/front/verbs/device/settings.hpp"
+#include "wireproof/os/descriptor.hpp"
 #include "wireproof/proto/ib/packet/packet.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
@@ -74,12 +74,11 @@ Check check_order(const std::string& folder) {
 }
 
 Check check_loopback() {
-    const int handle = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     ifreq asked{};
     std::strcpy(asked.ifr_name, "lo");
-    const bool up = handle >= 0 && ::ioctl(handle, SIOCGIFFLAGS, &asked) == 0 &&
+    const bool up = socket.is_open() && ::ioctl(socket.handle(), SIOCGIFFLAGS, &asked) == 0 &&
                     (asked.ifr_flags & IFF_UP) != 0;
-    if (handle >= 0) ::close(handle);
     if (up) return healthy("loopback", "the interface lo is up");
     return failed("loopback", "the interface lo is down or missing", "ip link set lo up");
 }

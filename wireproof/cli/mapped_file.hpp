@@ -3,11 +3,11 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <string>
 
 #include "wireproof/base/bytes.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::cli {
 
@@ -16,13 +16,12 @@ namespace wireproof::cli {
 class MappedFile {
 public:
     explicit MappedFile(const std::string& path) {
-        const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
         struct stat status {};
-        if (file >= 0 && ::fstat(file, &status) == 0 && status.st_size > 0) {
+        if (file.is_open() && ::fstat(file.handle(), &status) == 0 && status.st_size > 0) {
             size_ = static_cast<std::size_t>(status.st_size);
-            start_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+            start_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.handle(), 0);
         }
-        if (file >= 0) ::close(file);
     }
     MappedFile(const MappedFile&) = delete;
     MappedFile& operator=(const MappedFile&) = delete;

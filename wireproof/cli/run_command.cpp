@@ -27,6 +27,7 @@
 #include "wireproof/cli/option_text.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/write_signals.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -46,9 +47,9 @@ int print(const std::string& text) {
 // only: writes to it still fail.
 void fill_standard_places() {
     while (true) {
-        const int place = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-        if (place > STDERR_FILENO) ::close(place);
-        if (place < 0 || place > STDERR_FILENO) return;
+        Descriptor place(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        if (!place.is_open() || place.handle() > STDERR_FILENO) return;
+        place.release();  // for as long as the process runs
     }
 }
 

@@ -104,34 +104,30 @@ void check_regular(const std::string& path) {
 
 InputFile::InputFile(const std::string& path) : path_(path) {
     // Nonblocking: otherwise opening a FIFO would wait for a writer.
-    file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file_ < 0) throw Failure(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+    file_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!file_.is_open())
+        throw Failure(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
     struct stat status {};
     std::string problem;
-    if (::fstat(file_, &status) != 0) {
+    if (::fstat(file_.handle(), &status) != 0) {
         problem = std::strerror(errno);
     } else if (S_ISDIR(status.st_mode)) {
         problem = "it is a directory";
     } else if (!S_ISREG(status.st_mode)) {
         problem = "it is not a regular file";
-    } else if (char byte = 0; ::pread(file_, &byte, 1, 0) < 0) {
+    } else if (char byte = 0; ::pread(file_.handle(), &byte, 1, 0) < 0) {
         problem = std::strerror(errno);
-    } else if (status.st_size == 0 && ::pread(file_, &byte, 1, 0) == 1) {
+    } else if (status.st_size == 0 && ::pread(file_.handle(), &byte, 1, 0) == 1) {
         problem = "it does not say how long it is";  // for example the files in /proc
     }
     size_ = static_cast<std::uint64_t>(status.st_size);
-    if (problem.empty()) return;
-    ::close(file_);
-    throw Failure(fmt::format("cannot read {}: {}", path, problem));
-}
-
-InputFile::~InputFile() {
-    ::close(file_);
+    if (!problem.empty()) throw Failure(fmt::format("cannot read {}: {}", path, problem));
 }
 
 void InputFile::read(std::uint64_t offset, Bytes to) const {
     while (!to.empty()) {
-        const ssize_t got = ::pread(file_, to.data(), to.size(), static_cast<off_t>(offset));
+        const ssize_t got =
+            ::pread(file_.handle(), to.data(), to.size(), static_cast<off_t>(offset));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) throw Failure(fmt::format("cannot read {}: {}", path_, std::strerror(errno)));
         if (got == 0) throw Failure(fmt::format("cannot read {}: it became shorter", path_));
@@ -164,9 +160,9 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
 
 void OutputFile::open_device() {
     kind_ = Kind::device;
-    file_ = is_standard_output(path_) ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                                      : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (file_ < 0) fail(errno);
+    file_ = Descriptor(is_standard_output(path_) ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                                 : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!file_.is_open()) fail(errno);
 }
 
 void OutputFile::open_new() {
@@ -176,33 +172,32 @@ void OutputFile::open_new() {
 
 // The owner comes first: a change of the owner removes bits of the mode.
 void OutputFile::keep_mode(const FileOwner& replaced) const {
-    const bool owned = ::fchown(file_, replaced.user, replaced.group) == 0;
+    const bool owned = ::fchown(file_.handle(), replaced.user, replaced.group) == 0;
     // Another owner must not get the bits that run a program as its owner.
     const std::uint32_t mode = owned ? replaced.mode : replaced.mode & 0777U;
-    ::fchmod(file_, mode);
+    ::fchmod(file_.handle(), mode);
 }
 
 // A file without a name leaves nothing in the folder, even if its process is killed.
 bool OutputFile::open_nameless() {
-    file_ = ::open(folder_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-    if (file_ < 0) return false;
+    file_ = Descriptor(::open(folder_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+    if (!file_.is_open()) return false;
     kind_ = Kind::nameless;
-    if (::access(shown_at(file_).c_str(), F_OK) == 0) return true;
-    ::close(file_);
+    if (::access(shown_at(file_.handle()).c_str(), F_OK) == 0) return true;
+    file_.close();
     return false;
 }
 
 void OutputFile::open_part() {
     kind_ = Kind::part;
     const int error = with_part_name(target_, part_, [this](const char* name) {
-        file_ = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        return file_ < 0 ? errno : 0;
+        file_ = Descriptor(::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        return file_.is_open() ? 0 : errno;
     });
     if (error != 0) fail(error);
 }
 
 OutputFile::~OutputFile() {
-    if (file_ >= 0) ::close(file_);
     if (!part_.empty()) ::unlink(part_.c_str());
 }
 
@@ -215,24 +210,25 @@ void OutputFile::reserve(std::uint64_t size) {
     if (kind_ == Kind::nothing || kind_ == Kind::device || size == 0) return;
     // posix_fallocate of the C library writes zeros if the file system cannot reserve. That takes
     // longer than a peer waits.
-    if (::fallocate(file_, 0, 0, static_cast<off_t>(size)) == 0) return;
+    if (::fallocate(file_.handle(), 0, 0, static_cast<off_t>(size)) == 0) return;
     if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) fail(errno);
 }
 
 void OutputFile::write(std::uint64_t offset, ConstBytes bytes) {
-    if (file_ < 0) return;
+    if (!file_.is_open()) return;
     written_ = written_ || !bytes.empty();
     while (!bytes.empty()) {
         // A pipe or terminal has no offsets; the caller writes the pieces in order.
-        const ssize_t put = kind_ == Kind::device ? ::write(file_, bytes.data(), bytes.size())
-                                                  : ::pwrite(file_, bytes.data(), bytes.size(),
-                                                             static_cast<off_t>(offset));
+        const ssize_t put =
+            kind_ == Kind::device
+                ? ::write(file_.handle(), bytes.data(), bytes.size())
+                : ::pwrite(file_.handle(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
         if (put < 0 && errno == EINTR) {
             check_interrupt();
             continue;
         }
         if (put < 0 && errno == EAGAIN) {
-            wait_for_room(file_);
+            wait_for_room(file_.handle());
             check_interrupt();
             continue;
         }
@@ -244,15 +240,13 @@ void OutputFile::write(std::uint64_t offset, ConstBytes bytes) {
 
 bool OutputFile::begin_anew() {
     if (kind_ == Kind::device) return !written_;
-    return file_ < 0 || ::ftruncate(file_, 0) == 0;
+    return !file_.is_open() || ::ftruncate(file_.handle(), 0) == 0;
 }
 
 void OutputFile::finish() {
-    if (file_ < 0) return;
+    if (!file_.is_open()) return;
     if (kind_ == Kind::nameless) name_nameless();
-    const int closed = ::close(file_);
-    file_ = -1;
-    if (closed != 0) fail(errno);
+    if (const int error = file_.close(); error != 0) fail(error);
     if (part_.empty()) return;
     if (std::rename(part_.c_str(), target_.c_str()) != 0) fail(errno);
     part_.clear();
@@ -262,7 +256,7 @@ void OutputFile::finish() {
 // first gets a temporary name.
 void OutputFile::name_nameless() {
     const auto link_as = [this](const char* name) {
-        const std::string shown = shown_at(file_);
+        const std::string shown = shown_at(file_.handle());
         return ::linkat(AT_FDCWD, shown.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 ? 0
                                                                                          : errno;
     };

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "wireproof/base/bytes.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::app {
 
@@ -14,9 +15,6 @@ namespace wireproof::app {
 class InputFile {
 public:
     explicit InputFile(const std::string& path);
-    ~InputFile();
-    InputFile(const InputFile&) = delete;
-    InputFile& operator=(const InputFile&) = delete;
 
     const std::string& path() const { return path_; }
     std::uint64_t size() const { return size_; }
@@ -25,7 +23,7 @@ public:
 
 private:
     std::string path_;
-    int file_ = -1;
+    Descriptor file_;
     std::uint64_t size_ = 0;
 };
 
@@ -84,7 +82,7 @@ private:
     std::string target_;  // path_ after following symbolic links
     std::string part_;    // temporary name, if it has one
     Kind kind_ = Kind::nothing;
-    int file_ = -1;
+    Descriptor file_;
     bool written_ = false;
 };
 

@@ -55,20 +55,11 @@ void tell_torn(const std::string& path) {
 
 ResultsFile::ResultsFile(std::string path) : path_(std::move(path)) {
     check_regular(path_);
-    try {
-        while (!lock()) {
-        }
-        text_ = text_of_file(path_);
-    } catch (...) {
-        if (file_ >= 0) ::close(file_);
-        throw;
+    while (!lock()) {
     }
+    text_ = text_of_file(path_);
     torn_ = whole_lines(text_) < text_.size();
     text_.resize(whole_lines(text_));
-}
-
-ResultsFile::~ResultsFile() {
-    ::close(file_);
 }
 
 void ResultsFile::fail() const {
@@ -77,23 +68,22 @@ void ResultsFile::fail() const {
 
 // False: between open() and flock(), another run has replaced the file and ended.
 bool ResultsFile::lock() {
-    if (file_ >= 0) ::close(file_);
-    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file_ < 0) fail();
-    take_lock(file_, LOCK_EX, path_);
-    return same_file(file_, path_);
+    file_ = Descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    if (!file_.is_open()) fail();
+    take_lock(file_.handle(), LOCK_EX, path_);
+    return same_file(file_.handle(), path_);
 }
 
 void ResultsFile::drop_torn_line() {
     if (!torn_) return;
-    if (::ftruncate(file_, static_cast<off_t>(text_.size())) != 0) fail();
+    if (::ftruncate(file_.handle(), static_cast<off_t>(text_.size())) != 0) fail();
     torn_ = false;
     tell_torn(path_);
 }
 
 void ResultsFile::append(const std::string& line) {
     for (std::size_t at = 0; at < line.size();) {
-        const ssize_t put = ::write(file_, line.data() + at, line.size() - at);
+        const ssize_t put = ::write(file_.handle(), line.data() + at, line.size() - at);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0) fail();
         at += static_cast<std::size_t>(put);
@@ -108,20 +98,15 @@ void ResultsFile::replace(const std::string& text) {
 
 std::string finished_results(const std::string& path) {
     check_regular(path);
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) throw Failure(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-    try {
-        take_lock(file, LOCK_SH, path);
-        std::string text = text_of_file(path);
-        const std::size_t whole = whole_lines(text);
-        if (whole < text.size()) tell_torn(path);
-        text.resize(whole);
-        ::close(file);
-        return text;
-    } catch (...) {
-        ::close(file);
-        throw;
-    }
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open())
+        throw Failure(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+    take_lock(file.handle(), LOCK_SH, path);
+    std::string text = text_of_file(path);
+    const std::size_t whole = whole_lines(text);
+    if (whole < text.size()) tell_torn(path);
+    text.resize(whole);
+    return text;
 }
 
 }  // namespace wireproof::app

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "wireproof/os/descriptor.hpp"
+
 namespace wireproof::app {
 
 class ResultsFile {
@@ -12,9 +14,6 @@ public:
     /// Opens the file, or creates it, and locks it. Throws Failure with one line: another run has
     /// the file, or it cannot be written.
     explicit ResultsFile(std::string path);
-    ~ResultsFile();
-    ResultsFile(const ResultsFile&) = delete;
-    ResultsFile& operator=(const ResultsFile&) = delete;
 
     const std::string& path() const { return path_; }
     /// The complete lines that the file had when it was opened.
@@ -34,7 +33,7 @@ private:
     std::string path_;
     std::string text_;
     bool torn_ = false;
-    int file_ = -1;
+    Descriptor file_;
 };
 
 /// The complete lines of a file that no run may be writing now. Throws Failure.

@@ -19,11 +19,6 @@ namespace {
 // How long a child may take to end after it was asked to.
 constexpr Duration grace = Duration::milliseconds(1'000);
 
-void close_end(int& end) {
-    if (end >= 0) ::close(end);
-    end = -1;
-}
-
 }  // namespace
 
 void ChildReport::set_failure(const std::string& why) {
@@ -33,30 +28,24 @@ void ChildReport::set_failure(const std::string& why) {
 }
 
 ReceivingProcess::ReceivingProcess(const std::function<ChildReport()>& life) {
-    std::array<int, 2> ends{};
-    if (::pipe(ends.data()) != 0) {
+    if (!pipe_.is_open()) {
         throw Failure(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
     }
-    from_child_ = ends[0];
-    to_parent_ = ends[1];
     pid_ = ::fork();
     if (pid_ == 0) live(life);
-    const int error = errno;
-    close_end(to_parent_);
-    if (pid_ > 0) return;
-    close_end(from_child_);
-    throw Failure(fmt::format("cannot fork: {}", std::strerror(error)));
+    if (pid_ < 0) throw Failure(fmt::format("cannot fork: {}", std::strerror(errno)));
+    pipe_.to.close();
 }
 
 void ReceivingProcess::live(const std::function<ChildReport()>& life) {
-    close_end(from_child_);
+    pipe_.from.close();
     ChildReport report;
     try {
         report = life();
     } catch (const std::exception& failure) {
         report.set_failure(failure.what());
     }
-    const bool told = ::write(to_parent_, &report, sizeof report) == ssize_t{sizeof report};
+    const bool told = ::write(pipe_.to.handle(), &report, sizeof report) == ssize_t{sizeof report};
     if (!told && report.failure[0] != '\0') {
         tell(fmt::format("wireproof: {}", report.failure.data()));
     }
@@ -68,13 +57,12 @@ ReceivingProcess::~ReceivingProcess() {
     stop();
     if (pid_ > 0 && !report(grace)) ::kill(pid_, SIGKILL);
     if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
-    close_end(from_child_);
 }
 
 const std::optional<ChildReport>& ReceivingProcess::report(Duration patience) {
     if (report_ || !wait_for_bytes(patience)) return report_;
     ChildReport told;
-    if (::read(from_child_, &told, sizeof told) == ssize_t{sizeof told}) {
+    if (::read(pipe_.from.handle(), &told, sizeof told) == ssize_t{sizeof told}) {
         told.failure.back() = '\0';
         report_ = told;
     }
@@ -85,7 +73,7 @@ const std::optional<ChildReport>& ReceivingProcess::report(Duration patience) {
 // The pipe is also readable if the child ended without a report, because its end is then closed.
 bool ReceivingProcess::wait_for_bytes(Duration patience) const {
     pollfd wanted{};
-    wanted.fd = from_child_;
+    wanted.fd = pipe_.from.handle();
     wanted.events = POLLIN;
     const auto milliseconds = static_cast<int>(patience.nanoseconds() / 1'000'000);
     return ::poll(&wanted, 1, milliseconds) > 0;

@@ -11,6 +11,7 @@
 
 #include "wireproof/app/transfer/carry_run.hpp"
 #include "wireproof/base/instant.hpp"
+#include "wireproof/os/pipe.hpp"
 
 namespace wireproof::app {
 
@@ -47,8 +48,7 @@ private:
 
     pid_t pid_ = 0;  // 0: ended, and waited for
     int status_ = 0;
-    int from_child_ = -1;
-    int to_parent_ = -1;
+    Pipe pipe_ = Pipe::make();  // from the child to the parent
     std::optional<ChildReport> report_;
 };
 

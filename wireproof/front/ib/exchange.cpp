@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +18,7 @@
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/host/wait.hpp"
 #include "wireproof/ib.hpp"
+#include "wireproof/os/descriptor.hpp"
 #include "wireproof/wire/udp/socket.hpp"
 
 namespace wireproof::ib {
@@ -26,21 +26,6 @@ namespace {
 
 constexpr std::size_t line_max = 512;
 constexpr std::string_view greeting = "wireproof-ib 1";
-
-class Handle {
-public:
-    explicit Handle(int number) : number_(number) {}
-    Handle(Handle&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Handle& operator=(Handle&&) = delete;
-    ~Handle() {
-        if (number_ >= 0) ::close(number_);
-    }
-    int operator*() const { return number_; }
-    bool is_open() const { return number_ >= 0; }
-
-private:
-    int number_;
-};
 
 struct Patience {
     explicit Patience(std::chrono::milliseconds limit)
@@ -94,28 +79,29 @@ Result<Contact> failed_call(const std::string& what) {
     return failed(what + ": " + std::generic_category().message(errno));
 }
 
-Handle open_socket(const Address& address) {
+Descriptor open_socket(const Address& address) {
     const int family = address.family == Address::Family::ipv6 ? AF_INET6 : AF_INET;
-    return Handle(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    return Descriptor(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
 /// Sends this side's line and receives the other side's.
-Result<Contact> exchange_over(const Handle& connection, const Contact& ours,
+Result<Contact> exchange_over(const Descriptor& connection, const Contact& ours,
                               const Patience& patience) {
     const std::string mine = line_of(ours);
     for (std::size_t sent = 0; sent < mine.size();) {
-        if (!patience.until(*connection, POLLOUT)) return failed("the other side accepts no data");
+        if (!patience.until(connection.handle(), POLLOUT))
+            return failed("the other side accepts no data");
         const ssize_t now =
-            ::send(*connection, mine.data() + sent, mine.size() - sent, MSG_NOSIGNAL);
+            ::send(connection.handle(), mine.data() + sent, mine.size() - sent, MSG_NOSIGNAL);
         if (now < 0 && errno != EAGAIN && errno != EINTR) return failed_call("send");
         if (now > 0) sent += static_cast<std::size_t>(now);
     }
     std::string theirs;
     while (theirs.find('\n') == std::string::npos) {
         if (theirs.size() >= line_max) return failed("the other side did not send its contact");
-        if (!patience.until(*connection, POLLIN)) return failed("the other side is silent");
+        if (!patience.until(connection.handle(), POLLIN)) return failed("the other side is silent");
         std::array<char, line_max> part;
-        const ssize_t now = ::recv(*connection, part.data(), part.size(), 0);
+        const ssize_t now = ::recv(connection.handle(), part.data(), part.size(), 0);
         if (now < 0 && errno != EAGAIN && errno != EINTR) return failed_call("receive");
         if (now == 0) return failed("the other side has gone");
         if (now > 0) theirs.append(part.data(), static_cast<std::size_t>(now));
@@ -132,16 +118,17 @@ Result<Contact> exchange_as_server(std::string_view listen, const Contact& ours,
     const Patience patience(limit);
     const auto address = Address::parse(listen);
     if (!address) return failed(address.error().message);
-    const Handle door = open_socket(*address);
+    const Descriptor door = open_socket(*address);
     const int reuse = 1;
     const SocketAddress at = to_socket_address(*address);
     if (!door.is_open() ||
-        ::setsockopt(*door, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse) != 0 ||
-        ::bind(*door, &at.any, length_of(at)) != 0 || ::listen(*door, 1) != 0) {
+        ::setsockopt(door.handle(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse) != 0 ||
+        ::bind(door.handle(), &at.any, length_of(at)) != 0 || ::listen(door.handle(), 1) != 0) {
         return failed_call(address->to_string());
     }
-    if (!patience.until(*door, POLLIN)) return failed("nobody has connected");
-    const Handle connection(::accept4(*door, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!patience.until(door.handle(), POLLIN)) return failed("nobody has connected");
+    const Descriptor connection(
+        ::accept4(door.handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!connection.is_open()) return failed_call("accept");
     return exchange_over(connection, ours, patience);
 }
@@ -153,14 +140,14 @@ Result<Contact> exchange_as_client(std::string_view connect, const Contact& ours
     if (!address) return failed(address.error().message);
     const SocketAddress to = to_socket_address(*address);
     while (true) {
-        const Handle connection = open_socket(*address);
+        const Descriptor connection = open_socket(*address);
         if (!connection.is_open()) return failed_call(address->to_string());
-        int error = ::connect(*connection, &to.any, length_of(to)) == 0 ? 0 : errno;
+        int error = ::connect(connection.handle(), &to.any, length_of(to)) == 0 ? 0 : errno;
         if (error == EINPROGRESS) {
             socklen_t length = sizeof error;
-            const bool answered = patience.until(*connection, POLLOUT);
+            const bool answered = patience.until(connection.handle(), POLLOUT);
             if (!answered) return failed(address->to_string() + " does not answer");
-            ::getsockopt(*connection, SOL_SOCKET, SO_ERROR, &error, &length);
+            ::getsockopt(connection.handle(), SOL_SOCKET, SO_ERROR, &error, &length);
         }
         if (error == 0) return exchange_over(connection, ours, patience);
         // The server may not listen yet.
