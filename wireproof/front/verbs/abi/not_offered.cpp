@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "wireproof/front/verbs/abi/api.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace {
 
@@ -23,10 +24,9 @@ Object* none() {
 
 /// Reads the text of a file without its last end of line. Returns the length, or -1 with errno.
 int read_text(const char* path, char* text, std::size_t size) {
-    const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-    if (file == -1) return -1;
-    const ssize_t length = ::read(file, text, size);
-    ::close(file);
+    const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) return -1;
+    const ssize_t length = ::read(file.handle(), text, size);
     if (length <= 0) return -1;
     const auto end = static_cast<std::size_t>(length - (text[length - 1] == '\n' ? 1 : 0));
     if (end < size) text[end] = '\0';

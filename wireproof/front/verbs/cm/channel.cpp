@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "wireproof/host/memory_guard.hpp"
+#include "wireproof/os/descriptor.hpp"
 
 namespace wireproof::verbs {
 
@@ -65,8 +66,7 @@ std::size_t CmChannel::waiting(std::uint32_t of, std::uint32_t event) {
 }
 
 void CmChannel::close() {
-    const int shown = shown_.exchange(-1);
-    if (shown >= 0) ::close(shown);
+    const Descriptor shown(shown_.exchange(-1));
 }
 
 }  // namespace wireproof::verbs

@@ -20,26 +20,6 @@
 namespace wireproof::verbs {
 namespace {
 
-/// Owns a descriptor and closes it.
-class Handle {
-public:
-    explicit Handle(int handle) : handle_(handle) {}
-    Handle(Handle&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
-    Handle& operator=(Handle&& other) noexcept {
-        std::swap(handle_, other.handle_);
-        return *this;
-    }
-    ~Handle() {
-        if (handle_ >= 0) ::close(handle_);
-    }
-    int get() const { return handle_; }
-    int release() { return std::exchange(handle_, -1); }
-    bool is_open() const { return handle_ >= 0; }
-
-private:
-    int handle_;
-};
-
 // Each process locks the first byte of its file for as long as it lives. It locks the second byte
 // of another process's file while it removes that file. These are record locks, so a forked child
 // does not inherit them.
@@ -93,19 +73,19 @@ void remove_dead(int folder, const std::string& name, int file) {
 
 /// Reads the address that a living process wrote. Removes the file of a dead process.
 std::optional<Address> read_living(int folder, const std::string& name) {
-    const Handle file(
+    const Descriptor file(
         ::openat(folder, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
     if (!file.is_open()) return std::nullopt;
     struct stat what {};
-    const bool ours =
-        ::fstat(file.get(), &what) == 0 && S_ISREG(what.st_mode) != 0 && what.st_uid == ::geteuid();
+    const bool ours = ::fstat(file.handle(), &what) == 0 && S_ISREG(what.st_mode) != 0 &&
+                      what.st_uid == ::geteuid();
     if (!ours) return std::nullopt;
-    if (!is_locked_by_another(file.get())) {
-        remove_dead(folder, name, file.get());
+    if (!is_locked_by_another(file.handle())) {
+        remove_dead(folder, name, file.handle());
         return std::nullopt;
     }
     std::array<char, 128> text{};
-    const ssize_t length = ::pread(file.get(), text.data(), text.size(), 0);
+    const ssize_t length = ::pread(file.handle(), text.data(), text.size(), 0);
     if (length <= 0) return std::nullopt;
     const auto address = Address::parse({text.data(), static_cast<std::size_t>(length)});
     if (!address || !address->why_no_peer().empty()) return std::nullopt;
@@ -113,15 +93,16 @@ std::optional<Address> read_living(int folder, const std::string& name) {
 }
 
 /// Writes the file under a hidden name, complete and locked. No process looks for that name.
-Handle write_hidden(int folder, const std::string& hidden, const Address& address) {
-    Handle file(::openat(folder, hidden.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                         S_IRUSR | S_IWUSR));
+Descriptor write_hidden(int folder, const std::string& hidden, const Address& address) {
+    Descriptor file(::openat(folder, hidden.c_str(),
+                             O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                             S_IRUSR | S_IWUSR));
     const std::string text = address.to_string();
-    if (file.is_open() && lock(file.get(), life_byte) &&
-        ::pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) {
+    if (file.is_open() && lock(file.handle(), life_byte) &&
+        ::pwrite(file.handle(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) {
         return file;
     }
-    return Handle(-1);
+    return {};
 }
 
 /// Removes files of dead processes, also for ports that no process may ever look for, and old
@@ -152,7 +133,7 @@ void sweep(int folder) {
 
 struct CmServiceFolder::Held {
     struct One {
-        Handle file;
+        Descriptor file;
         Address address;
     };
     pid_t owner = ::getpid();
@@ -167,24 +148,23 @@ CmServiceFolder::~CmServiceFolder() {
     give_up_all();
 }
 
-Expected<int> CmServiceFolder::open() const {
+Expected<Descriptor> CmServiceFolder::open() const {
     const auto failed = [this](const char* why) { return unexpected(path_ + ": " + why); };
     if (::mkdir(path_.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
         return failed(std::strerror(errno));
     }
-    Handle folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!folder.is_open()) return failed(std::strerror(errno));
     struct stat what {};
-    if (::fstat(folder.get(), &what) != 0) return failed(std::strerror(errno));
+    if (::fstat(folder.handle(), &what) != 0) return failed(std::strerror(errno));
     if (what.st_uid != ::geteuid()) return failed("belongs to another user");
     if ((what.st_mode & (S_IRWXG | S_IRWXO)) != 0) return failed("is open to other users");
-    return folder.release();
+    return folder;
 }
 
 std::string CmServiceFolder::why_not() {
-    const auto opened = open();
-    if (!opened) return opened.error().message;
-    const Handle folder(*opened);
+    const auto folder = open();
+    if (!folder) return folder.error().message;
     return "";
 }
 
@@ -195,27 +175,27 @@ CmClaim CmServiceFolder::claim(const CmService& service, const Address& address)
         held_ = std::make_unique<Held>();
     }
     if (held_->services.contains(service)) return CmClaim::taken;
-    const auto opened = open();
-    if (!opened) return CmClaim::no_folder;
-    const Handle folder(*opened);
-    if (held_->services.empty()) sweep(folder.get());  // later it would open files of ours
+    const auto folder = open();
+    if (!folder) return CmClaim::no_folder;
+    if (held_->services.empty()) sweep(folder->handle());  // later it would open files of ours
     const std::string name = name_of(service);
     const std::string hidden = "." + std::to_string(::getpid()) + "-" + name;
-    ::unlinkat(folder.get(), hidden.c_str(), 0);  // left by a killed process with the same number
-    Handle file = write_hidden(folder.get(), hidden, address);
+    ::unlinkat(folder->handle(), hidden.c_str(),
+               0);  // left by a killed process with the same number
+    Descriptor file = write_hidden(folder->handle(), hidden, address);
     if (!file.is_open()) return CmClaim::no_folder;
     CmClaim claimed = CmClaim::taken;
     // read_living() removes the file of a dead process. Another process may then create a new one.
     for (int tries = 0; tries < 3 && claimed == CmClaim::taken; ++tries) {
-        if (::linkat(folder.get(), hidden.c_str(), folder.get(), name.c_str(), 0) == 0) {
+        if (::linkat(folder->handle(), hidden.c_str(), folder->handle(), name.c_str(), 0) == 0) {
             claimed = CmClaim::held;
         } else if (errno != EEXIST) {
             claimed = CmClaim::no_folder;
-        } else if (read_living(folder.get(), name)) {
+        } else if (read_living(folder->handle(), name)) {
             break;
         }
     }
-    ::unlinkat(folder.get(), hidden.c_str(), 0);
+    ::unlinkat(folder->handle(), hidden.c_str(), 0);
     if (claimed == CmClaim::held)
         held_->services.emplace(service, Held::One{std::move(file), address});
     return claimed;
@@ -226,11 +206,10 @@ void CmServiceFolder::give_up(const CmService& service) {
     if (held_ == nullptr || held_->owner != ::getpid()) return;
     const auto found = held_->services.find(service);
     if (found == held_->services.end()) return;
-    if (const auto opened = open()) {
-        const Handle folder(*opened);
+    if (const auto folder = open()) {
         const std::string name = name_of(service);
-        if (is_named(folder.get(), name, found->second.file.get())) {
-            ::unlinkat(folder.get(), name.c_str(), 0);
+        if (is_named(folder->handle(), name, found->second.file.handle())) {
+            ::unlinkat(folder->handle(), name.c_str(), 0);
         }
     }
     held_->services.erase(found);
@@ -255,10 +234,9 @@ std::optional<Address> CmServiceFolder::find(const CmService& service) {
         const auto found = held_->services.find(service);
         if (found != held_->services.end()) return found->second.address;
     }
-    const auto opened = open();
-    if (!opened) return std::nullopt;
-    const Handle folder(*opened);
-    return read_living(folder.get(), name_of(service));
+    const auto folder = open();
+    if (!folder) return std::nullopt;
+    return read_living(folder->handle(), name_of(service));
 }
 
 CmRegistry::CmRegistry(const std::vector<std::string>& folders) {

@@ -18,6 +18,7 @@
 
 #include "wireproof/base/expected.hpp"
 #include "wireproof/host/fork_watch.hpp"
+#include "wireproof/os/descriptor.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::verbs {
@@ -57,7 +58,7 @@ public:
 private:
     struct Held;
 
-    Expected<int> open() const;
+    Expected<Descriptor> open() const;
 
     std::string path_;
     std::mutex lock_;

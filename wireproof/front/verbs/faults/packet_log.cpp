@@ -85,34 +85,27 @@ void put_datagram(std::vector<std::byte>& to, const PacketLog::Entry& entry) {
 }  // namespace
 
 Expected<PacketLog> PacketLog::create(const std::string& path, Instant now) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file < 0) return unexpected(path + ": " + std::strerror(errno));
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!file.is_open()) return unexpected(path + ": " + std::strerror(errno));
     timespec time{};
     ::clock_gettime(CLOCK_REALTIME, &time);
     const std::int64_t since_1970 = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-    PacketLog log(file, since_1970 - now.since_start().nanoseconds());
+    PacketLog log(std::move(file), since_1970 - now.since_start().nanoseconds());
     log.flush();
     return log;
 }
 
-PacketLog::PacketLog(int file, std::int64_t offset)
-    : file_(file), offset_(offset), pcapng_(packet_log_application) {
+PacketLog::PacketLog(Descriptor file, std::int64_t offset)
+    : file_(std::move(file)), offset_(offset), pcapng_(packet_log_application) {
     pcapng_.add_interface("wireproof0", link_type_raw);
 }
 
-PacketLog::PacketLog(PacketLog&& other) noexcept
-    : file_(std::exchange(other.file_, -1)),
-      offset_(other.offset_),
-      pcapng_(std::move(other.pcapng_)) {}
-
 PacketLog::~PacketLog() {
-    if (file_ < 0) return;
-    flush();
-    if (file_ >= 0) ::close(file_);
+    if (file_.is_open()) flush();
 }
 
 void PacketLog::add(Instant now, const Entry& entry) {
-    if (file_ < 0) return;
+    if (!file_.is_open()) return;
     put_datagram(datagram_, entry);
     pcapng_.add(
         {.interface = 0,
@@ -124,12 +117,12 @@ void PacketLog::add(Instant now, const Entry& entry) {
 void PacketLog::flush() {
     const std::vector<std::byte> bytes = pcapng_.take();
     ConstBytes left = bytes;
-    while (!left.empty() && file_ >= 0) {
-        const ssize_t written = ::write(file_, left.data(), left.size());
+    while (!left.empty() && file_.is_open()) {
+        const ssize_t written = ::write(file_.handle(), left.data(), left.size());
         if (written > 0) {
             left = left.subspan(static_cast<std::size_t>(written));
         } else if (errno != EINTR) {
-            ::close(std::exchange(file_, -1));
+            file_.close();
         }
     }
 }

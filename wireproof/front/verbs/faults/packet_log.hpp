@@ -8,6 +8,7 @@
 #include "wireproof/base/expected.hpp"
 #include "wireproof/base/instant.hpp"
 #include "wireproof/base/pcapng.hpp"
+#include "wireproof/os/descriptor.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::verbs {
@@ -17,7 +18,7 @@ public:
     /// Creates the file or empties it. `now` is the present time on the clock of the later calls.
     static Expected<PacketLog> create(const std::string& path, Instant now);
 
-    PacketLog(PacketLog&& other) noexcept;
+    PacketLog(PacketLog&& other) = default;
     PacketLog& operator=(PacketLog&&) = delete;
     ~PacketLog();
 
@@ -34,9 +35,9 @@ public:
     void flush();
 
 private:
-    PacketLog(int file, std::int64_t offset);
+    PacketLog(Descriptor file, std::int64_t offset);
 
-    int file_;
+    Descriptor file_;
     std::int64_t offset_;  // nanoseconds from our instants to the time since 1970
     PcapngFile pcapng_;
     std::vector<std::byte> datagram_;

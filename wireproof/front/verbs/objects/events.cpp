@@ -10,22 +10,18 @@
 namespace wireproof::verbs {
 
 EventCounter::EventCounter() : handle_(::eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)) {
-    if (handle_ < 0) throw std::system_error(errno, std::generic_category());
-}
-
-EventCounter::~EventCounter() {
-    ::close(handle_);
+    if (!handle_.is_open()) throw std::system_error(errno, std::generic_category());
 }
 
 void EventCounter::add() const {
     const std::uint64_t one = 1;
     // The write fails only if 2^64 events wait.
-    [[maybe_unused]] const auto written = ::write(handle_, &one, sizeof one);
+    [[maybe_unused]] const auto written = ::write(handle(), &one, sizeof one);
 }
 
 bool EventCounter::take() const {
     std::uint64_t one = 0;
-    return ::read(handle_, &one, sizeof one) == sizeof one;
+    return ::read(handle(), &one, sizeof one) == sizeof one;
 }
 
 void EventCounter::take_now() const {
@@ -33,7 +29,7 @@ void EventCounter::take_now() const {
     iovec room{&one, sizeof one};
     // Kernels before 5.8 do not support this. Then the event stays counted, and take() finds the
     // queue empty once.
-    [[maybe_unused]] const auto read = ::preadv2(handle_, &room, 1, -1, RWF_NOWAIT);
+    [[maybe_unused]] const auto read = ::preadv2(handle(), &room, 1, -1, RWF_NOWAIT);
 }
 
 }  // namespace wireproof::verbs

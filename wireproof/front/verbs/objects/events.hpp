@@ -10,6 +10,8 @@
 #include <mutex>
 #include <optional>
 
+#include "wireproof/os/descriptor.hpp"
+
 namespace wireproof::verbs {
 
 /// A counter of the kernel with a descriptor. The constructor throws std::system_error if the
@@ -17,11 +19,8 @@ namespace wireproof::verbs {
 class EventCounter {
 public:
     EventCounter();
-    EventCounter(const EventCounter&) = delete;
-    EventCounter& operator=(const EventCounter&) = delete;
-    ~EventCounter();
 
-    int handle() const { return handle_; }
+    int handle() const { return handle_.handle(); }
     void add() const;
     /// Decrements the counter. Waits while the counter is 0, unless the program made the descriptor
     /// nonblocking. Returns false if the counter was 0 or if a signal arrived; errno says which.
@@ -30,7 +29,7 @@ public:
     void take_now() const;
 
 private:
-    int handle_;
+    Descriptor handle_;
 };
 
 template <class Event>
