@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fails if a file includes a folder that it must not know or, by way of others, itself, if it is too long, or if it could
-read a clock and must not.
+"""Fails if a file includes a folder that it must not know or, by way of others, itself, if it is too long, if it could
+read a clock and must not, or if it closes a descriptor that no Descriptor owns.
 
 The table is the architecture. Change it in a separate commit.
 """
@@ -94,6 +94,8 @@ KEYWORD_BEFORE_CALL = re.compile(r"\b(?:return|else|do|case|throw|and|or|not|co_
 SUFFIXES = {".hpp", ".cpp", ".inc", ".h", ".c"}
 NO_SOURCE = {".md", ".txt", ".toml", ".css", ".js", ".json", ".in"}
 LINES_MAX = 500
+CLOSE = re.compile(r"(?<![\w:])::close\(")
+CLOSES = {"wireproof/os/descriptor.hpp"}  # the only owner of a descriptor
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"](wireproof/[^">]+)[">]')
 SYSTEM_INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^">]+)[">]')
 NAMESPACE = re.compile(r"namespace (wireproof[a-z:_]*) \{")
@@ -210,6 +212,9 @@ def check_file(file, name, types):
         wrong = check_includes(here, name, line)
         if wrong:
             yield f"{name}:{number}: {wrong}"
+        exempt = name in CLOSES or is_for_tests(name) or name.startswith("examples/")  # these have only the public headers
+        if not exempt and CLOSE.search(NOT_CODE.sub(" ", line)):
+            yield f"{name}:{number}: closes a descriptor itself; a Descriptor (wireproof/os) owns it"
         top = here[0].split("/")[0]
         impure = impurity(top, name, line) if top in PURE else None
         if impure and not wrong:
@@ -340,6 +345,7 @@ def self_test():
         "wireproof/front/verbs/peers/a.cpp": '#include "wireproof/front/verbs/device/b.hpp"\n',
         "wireproof/front/verbs/flat.hpp": "",
         "wireproof/proto/ib/dc/a.hpp": "",
+        "wireproof/host/closes.cpp": "    if (file >= 0) ::close(file);\n",
         "wireproof/sim/clock_test.cpp": "auto now = std::chrono::steady_clock::now();\n",
     }
     fine = {
@@ -348,6 +354,9 @@ def self_test():
         "wireproof/proto/am/ok_test.cpp": '#include <gtest/gtest.h>\n#include "wireproof/proto/am/a_test_kit.hpp"\n',
         "wireproof/front/ib/ok.cpp": '#include "wireproof/front/rdma/turns.hpp"\n',
         "wireproof/host/ok.cpp": "#include <chrono>\n",
+        "wireproof/host/member.cpp": "void Endpoint::close() {\n",
+        "wireproof/host/file_test.cpp": "    ::close(file);\n",
+        "wireproof/os/descriptor.hpp": "        ::close(handle);\n",
         "wireproof/front/verbs/hooks/ok.c": '#include "wireproof/front/verbs/hooks/a.h"\n#include <dlfcn.h>\n',
         "wireproof/proto/ib/cm/ok.cpp": '#include "wireproof/proto/ib/rc/a.hpp"\n#include "wireproof/proto/ib/cm/a.hpp"\n',
         "wireproof/proto/ib/transport/ok_test.cpp": '#include "wireproof/proto/ib/rc/a.hpp"\n',
@@ -360,7 +369,7 @@ def self_test():
         "wireproof/cli/ok.cpp": '#include "wireproof/lab/link_retry/b.hpp"\n#include "wireproof/report/b.hpp"\n',
         "wireproof/lab/ok.hpp": "namespace wireproof::sim {\nstruct Twice {\n",
         "include/wireproof/c.h": '#include <stddef.h>\n#include "wireproof/version.h"\n',
-        "examples/ok.cpp": "#include <wireproof/am.hpp>\n",
+        "examples/ok.cpp": "#include <wireproof/am.hpp>\n::close(file);\n",
         "examples/ok.py": "import ctypes\n",
     }
     for i, (folder, line) in enumerate(IMPURE_LINES):
