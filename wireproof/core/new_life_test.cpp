@@ -1,7 +1,8 @@
 // Parts of engines that are reset: then they are as new ones, whatever they did before.
 #include "wireproof/core/backoff.hpp"
+#include "wireproof/core/go_back_n.hpp"
+#include "wireproof/core/message_queue.hpp"
 #include "wireproof/core/new_life_test_kit.hpp"
-#include "wireproof/core/replay_buffer.hpp"
 #include "wireproof/core/rtt_estimator.hpp"
 #include "wireproof/core/timer_table.hpp"
 
@@ -52,30 +53,66 @@ TEST(NewLife, ARoundTripThatIsForgotten) {
     }
 }
 
-TEST(NewLife, AReplayBufferThatIsCleared) {
+TEST(NewLife, AMessageQueueThatIsCleared) {
     struct Mark {
         int number = 0;
     };
-    const auto print = [](const ReplayBuffer<Mark>& buffer) {
+    const auto print = [](const MessageQueue<Mark>& queue) {
         Fingerprint sink;
-        buffer.fingerprint(sink, [&](const Mark& mark, bool) { sink.add(mark.number); });
+        queue.fingerprint(sink, [&](const Mark& mark, std::size_t) { sink.add(mark.number); });
         return sink.value();
     };
-    const ReplayBuffer<Mark> as_new({.slots = 4, .payload_max = 8});
+    const MessageQueue<Mark> as_new({.slots = 4, .message_max = 8});
     for (std::uint64_t seed = 1; seed <= histories; ++seed) {
         Random random(seed);
-        ReplayBuffer<Mark> used = as_new;
+        MessageQueue<Mark> used = as_new;
         for (std::uint64_t step = random.below(30); step > 0; --step) {
             const std::array<std::byte, 8> bytes{static_cast<std::byte>(random.next())};
             if (!used.full()) used.push(ConstBytes(bytes).first(random.below(9)), {1});
-            if (used.has_unsent() && random.chance(0.7)) used.mark_sent();
-            if (random.chance(0.3)) used.purge(random.below(used.size() + 1));
+            if (random.chance(0.3)) used.pop(random.below(used.size() + 1));
         }
         used.clear();
         EXPECT_EQ(print(used), print(as_new)) << seed;
         used.push({}, {2});
-        EXPECT_EQ(used.sent(), 0U);
-        EXPECT_TRUE(used.has_unsent());
+        EXPECT_EQ(used.size(), 1U);
+    }
+}
+
+// What a sender sends, hears and resends before does not matter after a reset. After forget(), only
+// the next number remains.
+TEST(NewLife, AGoBackNSenderThatIsReset) {
+    const GoBackNTerms terms{.modulus = 7,
+                             .first = 5,
+                             .wait = Duration::milliseconds(10),
+                             .wait_floor = Duration(1),
+                             .backs_off = true};
+    const GoBackN<struct Tag> as_new(terms);
+    for (std::uint64_t seed = 1; seed <= histories; ++seed) {
+        Random random(seed);
+        GoBackN<struct Tag> used = as_new;
+        Instant now;
+        for (std::uint64_t step = random.below(60); step > 0; --step) {
+            now = now + Duration::microseconds(static_cast<std::int64_t>(random.below(100)));
+            if (used.outstanding() > 0 && random.chance(0.2)) used.begin_replay(now);
+            if (used.outstanding() > 0 && random.chance(0.3)) {
+                used.free(now, 1 + random.below(used.outstanding()));
+            }
+            if (used.replaying() && !used.replay_held()) {
+                used.resend(100);
+            } else if (!used.replaying() && !used.window_full(6)) {
+                used.send(now);
+            }
+        }
+        GoBackNTerms from_here = terms;
+        from_here.first = used.next().value();
+        GoBackN<struct Tag> forgetful = used;
+        forgetful.forget();
+        EXPECT_EQ(fingerprint_at(now, forgetful),
+                  fingerprint_at(now, GoBackN<struct Tag>(from_here)));
+        used.reset();
+        EXPECT_EQ(fingerprint_at(now, used), fingerprint_at(now, as_new)) << seed;
+        EXPECT_EQ(used.wait(), as_new.wait());
+        EXPECT_EQ(used.unanswered().since, never);
     }
 }
 

@@ -8,26 +8,22 @@ namespace wireproof::flit {
 Transmitter::Transmitter(const Config& config)
     : config_(config),
       numbers_(config.modulus),
-      buffer_(config),
-      rtt_(config.time_of(config.timeout_flits),
-           config.continuous ? Duration() : config.replay_floor),
-      backoff_(config.backs_off) {
+      messages_({config.replay_slots, config.message_max(), config.payload_lent}),
+      retry_({config.modulus, config.first_number - 1, config.time_of(config.timeout_flits),
+              config.continuous ? Duration() : config.replay_floor, config.backs_off}) {
     reset();
 }
 
 void Transmitter::reset() {
-    buffer_.clear();
-    next_ = FlitNumber(config_.first_number - 1);
-    acked_ = last_payload_ = counted_ = numbers_.before(next_);
+    messages_.clear();
+    retry_.reset();
+    last_payload_ = counted_ = newest();
     explicit_left_ = 0;
     replay_ = remembered_ = Replay::none;
     started_ = owes_explicit_ = false;
-    cursor_ = 0;
     replay_num_ = 0;
     nak_ignore_.reset();
     timers_ = {};
-    rtt_.forget();
-    backoff_.reset();
     retrained_at_ = never;
 }
 
@@ -36,9 +32,9 @@ bool Transmitter::on_notice(Instant now, Instant tick, Command notice, std::uint
     if (number == 0) return true;
     const auto named = numbers_.from_wire(number);
     if (!named) return false;
-    const std::uint32_t steps = numbers_.steps(*named, acked_);
-    if (steps > buffer_.sent()) return false;  // FLIT-16
-    if (steps > 0) free_up_to(now, tick, steps);
+    const auto steps = retry_.freed_by_last(named->value());
+    if (!steps) return false;  // FLIT-16
+    if (*steps > 0) free_oldest(now, tick, *steps);
     if (notice == Command::ack) {
         nak_ignore_.reset();
         owes_explicit_ = false;
@@ -52,30 +48,21 @@ bool Transmitter::on_notice(Instant now, Instant tick, Command notice, std::uint
 }
 
 // FLIT-6. FLIT-12: a replay ends early only if the flit at its pointer is freed.
-void Transmitter::free_up_to(Instant now, Instant tick, std::uint32_t steps) {
-    buffer_.purge(steps);
-    acked_ = numbers_.plus(acked_, steps);
-    rtt_.freed(now, steps);
-    backoff_.answered(steps);
+void Transmitter::free_oldest(Instant now, Instant tick, std::size_t count) {
+    if (retry_.replaying() && retry_.cursor() < count) end_replay();
+    messages_.pop(count);
+    retry_.free(now, count);
     replay_num_ = 0;
     remembered_ = Replay::none;
-    if (replay_ != Replay::none) {
-        if (cursor_ < steps) {
-            replay_ = Replay::none;
-            cursor_ = 0;
-        } else {
-            cursor_ -= steps;
-        }
-    }
     restart_timer(tick);
 }
 
 // Everything up to the number of the Nak is freed, so the flit after it is the oldest in the
 // buffer.
 void Transmitter::on_nak(Instant now, Instant tick, Replay wanted, Stats& stats) {
-    const bool repeated = nak_ignore_ == acked_;
-    if (buffer_.sent() == 0) {  // nothing to replay: an explicit NOP clears the Nak
-        nak_ignore_ = acked_;
+    const bool repeated = nak_ignore_ == retry_.acknowledged();
+    if (outstanding() == 0) {  // nothing to replay: an explicit NOP clears the Nak
+        nak_ignore_ = retry_.acknowledged();
         owes_explicit_ = true;
         timers_.stop(Timer::nak_ignore);
         return;
@@ -101,21 +88,24 @@ void Transmitter::on_nak(Instant now, Instant tick, Replay wanted, Stats& stats)
 }
 
 void Transmitter::replay_for_nak(Instant now, Instant tick, Replay wanted, Stats& stats) {
-    if (!backoff_.acts_on_notice()) return;
+    if (!retry_.acts_on_notice()) return;
     schedule(now, tick, wanted, stats);
-    nak_ignore_ = acked_;
+    nak_ignore_ = retry_.acknowledged();
     timers_.set(Timer::nak_ignore, tick + config_.time_of(config_.nak_ignore));
+}
+
+void Transmitter::end_replay() {
+    replay_ = Replay::none;
+    retry_.end_replay();
 }
 
 void Transmitter::schedule(Instant now, Instant tick, Replay type, Stats& stats) {
     ++stats.replays;
     ++(type == Replay::standard ? stats.replay_std : stats.replay_sel);
-    rtt_.resent();
-    backoff_.retransmits(now);
+    retry_.begin_replay(now);
     replay_ = type;
     remembered_ = Replay::none;
     started_ = false;
-    cursor_ = 0;
     // FLIT-23: the start of a replay is a jump.
     explicit_left_ = config_.mends.explicit_run_after_jump ? config_.explicit_after_jump : 1;
     restart_timer(tick);
@@ -129,17 +119,17 @@ void Transmitter::schedule(Instant now, Instant tick, Replay type, Stats& stats)
 // The timer runs while flits are unacknowledged. It waits for the first flit of a replay.
 void Transmitter::restart_timer(Instant tick) {
     const bool waits = replay_ != Replay::none && !started_;
-    if (buffer_.sent() == 0 || waits || !config_.mends.replay_timer) {
+    if (outstanding() == 0 || waits || !config_.mends.replay_timer) {
         timers_.stop(Timer::replay);
     } else {
-        timers_.set(Timer::replay, tick + backoff_.wait(rtt_.limit()));
+        timers_.set(Timer::replay, tick + retry_.wait());
     }
 }
 
 void Transmitter::on_deadline(Instant now, Instant tick, Stats& stats) {
     timers_.take_expired(Timer::nak_ignore, tick);
     if (timers_.deadline(Timer::replay) > tick) return;
-    if (replay_ != Replay::none && !replay_held()) {
+    if (replay_ != Replay::none && !retry_.replay_held()) {
         // A replay that takes longer than the timer is finished first.
         if (!config_.continuous) restart_timer(tick);
         return;
@@ -152,15 +142,15 @@ void Transmitter::on_deadline(Instant now, Instant tick, Stats& stats) {
 std::optional<NextPayload> Transmitter::next_payload() const {
     NextPayload next;
     if (replay_ != Replay::none) {
-        if (replay_held()) return std::nullopt;
-        next.index = cursor_;
+        if (retry_.replay_held()) return std::nullopt;
+        next.index = retry_.cursor();
         next.resent = true;
-    } else if (buffer_.has_unsent() && !window_full()) {  // FLIT-4
-        next.index = buffer_.sent();
+    } else if (waiting() > 0 && !retry_.window_full(config_.outstanding)) {  // FLIT-4
+        next.index = outstanding();
     } else {
         return std::nullopt;
     }
-    next.number = numbers_.plus(acked_, next.index + 1);
+    next.number = retry_.number_of(next.index);  // FLIT-2
     const bool follows =
         next.number == numbers_.next(last_payload_) && next.number == numbers_.next(counted_);
     next.must_be_explicit = config_.mends.explicit_after_gap && (explicit_left_ > 0 || !follows);
@@ -179,28 +169,25 @@ void Transmitter::payload_left(Instant now, Instant tick, const NextPayload& nex
     }
     last_payload_ = counted_ = next.number;
     if (!next.resent) {
-        buffer_.mark_sent();
-        next_ = numbers_.next(next_);  // FLIT-2
-        rtt_.sent(now, buffer_.sent());
+        retry_.send(now);
         if (!timers_.running(Timer::replay)) restart_timer(tick);
         return;
     }
     ++stats.resent;
-    if (next.index == 0) backoff_.oldest_left(size);
-    ++cursor_;
+    retry_.resend(size);
     if (!started_) {
         started_ = true;
         restart_timer(tick);
     }
-    if (replay_ == Replay::standard && cursor_ < buffer_.sent()) return;
-    replay_ = Replay::none;  // FLIT-13
+    if (replay_ == Replay::standard && retry_.replaying()) return;
+    end_replay();  // FLIT-13
     const Replay wanted = std::exchange(remembered_, Replay::none);
     if (wanted != Replay::none) replay_for_nak(now, tick, wanted, stats);
 }
 
 void Transmitter::explicit_nop_left() {
     owes_explicit_ = false;
-    counted_ = numbers_.before(next_);
+    counted_ = newest();
     if (config_.mends.only_payload_counts) return;
     last_payload_ = counted_;
     if (explicit_left_ > 0) --explicit_left_;
@@ -212,8 +199,8 @@ void Transmitter::explicit_nop_left() {
 // moved it to the newest flit; after that, too, no payload flit follows. If one explicit flit after
 // a jump is enough, it then does not matter which payload flit was the last one.
 void Transmitter::fingerprint_of_jumps(Fingerprint& sink) const {
-    const std::uint32_t last = numbers_.steps(last_payload_, acked_);
-    const bool known = last <= buffer_.sent();
+    const std::uint32_t last = numbers_.steps(last_payload_, retry_.acknowledged());
+    const bool known = last <= outstanding();
     const bool counts = counted_ == last_payload_;
     const bool one_is_enough = config_.explicit_after_jump <= 1 && config_.mends.explicit_after_gap;
     const bool matters = known && (counts || !one_is_enough);
@@ -224,20 +211,16 @@ void Transmitter::fingerprint_of_jumps(Fingerprint& sink) const {
 }
 
 void Transmitter::fingerprint(Instant now, Instant tick, Fingerprint& sink) const {
-    buffer_.fingerprint(sink);
-    sink.add(next_.value());
-    sink.add(acked_.value());  // follows from the two before, if no reset forgets it
+    messages_.fingerprint(sink);
+    retry_.fingerprint(now, sink);
     fingerprint_of_jumps(sink);
     sink.add(replay_);
     sink.add(replay_ != Replay::none && started_);
-    sink.add(replay_ != Replay::none ? cursor_ : 0);
     sink.add(replay_num_);
     sink.add(nak_ignored());
     sink.add(owes_explicit_);
     sink.add(remembered_);
     timers_.fingerprint(tick, sink);
-    rtt_.fingerprint(now, sink);
-    backoff_.fingerprint(sink);
     sink.add_deadline(retrained_at_, now);
 }
 

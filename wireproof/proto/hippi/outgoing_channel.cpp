@@ -6,29 +6,13 @@ namespace wireproof::hippi {
 
 OutgoingChannel::OutgoingChannel(const Config& config, std::uint8_t channel)
     : channel_(channel),
-      message_max_(config.message_max),
       lent_(config.lent),
       check_(config.check_messages),
-      messages_(config.messages_queued),
-      copies_(config.lent ? 0 : config.message_max * config.messages_queued) {}
-
-void OutgoingChannel::push(ConstBytes message) {
-    const Waiting& waiting = messages_.push(
-        {.size = message.size(), .slot = next_slot_, .lent = lent_ ? message : ConstBytes{}});
-    if (lent_) return;
-    const Bytes copy = copies_.bytes().subspan(waiting.slot * message_max_, message.size());
-    std::copy(message.begin(), message.end(), copy.begin());
-    next_slot_ = (next_slot_ + 1) % messages_.capacity();
-}
-
-ConstBytes OutgoingChannel::bytes_of(const Waiting& message) const {
-    if (lent_) return message.lent;
-    return copies_.bytes().subspan(message.slot * message_max_, message.size);
-}
+      messages_({config.messages_queued, config.message_max, config.lent}) {}
 
 // HIPPI-1: 32 bytes in each unit. A header unit comes first if the length is not a multiple of 32.
 Unit OutgoingChannel::next_unit() {
-    const ConstBytes message = bytes_of(messages_.front());
+    const ConstBytes message = messages_.message(0);
     Unit unit;
     unit.control.channel = channel_;
     const bool whole_units = !message.empty() && message.size() % data_size == 0;
@@ -52,12 +36,14 @@ Unit OutgoingChannel::next_unit() {
         ecrc_.add(unit.data());
         unit.control.ecrc = ecrc_.value();
     }
-    if (unit.control.tail) finish();
+    if (unit.control.tail) {
+        messages_.pop(1);
+        begin_message();
+    }
     return unit;
 }
 
-void OutgoingChannel::finish() {
-    messages_.pop();
+void OutgoingChannel::begin_message() {
     header_sent_ = false;
     cut_ = 0;
     ecrc_ = {};
@@ -65,9 +51,7 @@ void OutgoingChannel::finish() {
 
 void OutgoingChannel::reset() {
     messages_.clear();
-    header_sent_ = false;
-    cut_ = 0;
-    ecrc_ = {};
+    begin_message();
 }
 
 void OutgoingChannel::fingerprint(Fingerprint& sink) const {
@@ -76,7 +60,7 @@ void OutgoingChannel::fingerprint(Fingerprint& sink) const {
     sink.add(cut_);
     sink.add(ecrc_.value());
     for (std::size_t i = 0; i < messages_.size(); ++i) {
-        const ConstBytes message = bytes_of(messages_[i]);
+        const ConstBytes message = messages_.message(i);
         sink.add(message.size());
         sink.add_bytes(i == 0 ? message.subspan(cut_) : message);
     }

@@ -4,8 +4,7 @@
 #pragma once
 
 #include "wireproof/base/crc.hpp"
-#include "wireproof/base/lazy_bytes.hpp"
-#include "wireproof/base/ring.hpp"
+#include "wireproof/core/message_queue.hpp"
 #include "wireproof/proto/hippi/config.hpp"
 #include "wireproof/proto/hippi/retransmit_buffer.hpp"
 
@@ -17,7 +16,7 @@ public:
 
     bool empty() const { return messages_.empty(); }
     bool full() const { return messages_.full(); }
-    void push(ConstBytes message);
+    void push(ConstBytes message) { messages_.push(message); }
 
     /// The next unit of the oldest message, without number and credits.
     Unit next_unit();
@@ -26,22 +25,12 @@ public:
     void fingerprint(Fingerprint& sink) const;
 
 private:
-    struct Waiting {
-        std::size_t size = 0;
-        std::size_t slot = 0;  // of its copy
-        ConstBytes lent{};
-    };
-
-    ConstBytes bytes_of(const Waiting& message) const;
-    void finish();
+    void begin_message();
 
     std::uint8_t channel_;
-    std::size_t message_max_;
     bool lent_;
     bool check_;
-    Ring<Waiting> messages_;
-    LazyBytes copies_;
-    std::size_t next_slot_ = 0;
+    MessageQueue<> messages_;
 
     bool header_sent_ = false;  // for the oldest message
     std::size_t cut_ = 0;       // bytes of it that are in units

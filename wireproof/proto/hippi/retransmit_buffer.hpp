@@ -1,9 +1,6 @@
 // The sender's half of the retry protocol: units that have left and are not acknowledged, and which
 // of them must be resent (docs/rules/hippi.md).
 //
-//      oldest ≤ replay ≤ next        [oldest, replay) has left in this pass, [replay, next) leaves
-//                                    again before new units
-//
 // The same number twice is a notice. The sender has seen the number of the oldest unit once
 // already, when it became the oldest, so one more RSEQ with this number requests a replay.
 #pragma once
@@ -11,10 +8,7 @@
 #include <cstdint>
 
 #include "wireproof/base/ring.hpp"
-#include "wireproof/base/seq_num.hpp"
-#include "wireproof/core/backoff.hpp"
-#include "wireproof/core/fingerprint.hpp"
-#include "wireproof/core/rtt_estimator.hpp"
+#include "wireproof/core/go_back_n.hpp"
 #include "wireproof/proto/hippi/config.hpp"
 
 namespace wireproof::hippi {
@@ -47,14 +41,12 @@ public:
 
     bool empty() const { return units_.empty(); }
     std::size_t outstanding() const { return units_.size(); }
-    bool replaying() const { return replay_ < units_.size(); }
+    bool replaying() const { return retry_.replaying(); }
     /// True: a unit of the replay may leave now.
-    bool resend_due() const { return replaying() && replay_ < backoff_.window(); }
+    bool resend_due() const { return replaying() && !retry_.replay_held(); }
     /// True: a new unit may leave now, because fewer than w_max are outstanding (HIPPI-5).
-    bool has_room() const {
-        return !replaying() && !units_.full() && units_.size() < backoff_.window();
-    }
-    const Unanswered& unanswered() const { return backoff_.unanswered(); }
+    bool has_room() const { return !replaying() && !retry_.window_full(units_.capacity()); }
+    const Unanswered& unanswered() const { return retry_.unanswered(); }
     std::uint32_t retries() const { return retries_; }
     Instant deadline() const { return deadline_; }
 
@@ -76,21 +68,15 @@ public:
 
 private:
     void begin_replay(Instant now);
-    Duration retry_limit() const { return backoff_.wait(timer_.limit()); }
     bool guarded(Instant now) const;
 
-    Circle circle_;
-    Number first_;
     bool guard_;
     Duration loop_;
-    RttEstimator timer_;
-    Backoff backoff_;
     std::uint32_t retries_max_;
 
-    Number oldest_;
-    Ring<Unit> units_;         // units_[i] has the number oldest_ + i
-    std::size_t replay_ = 0;   // index of the next unit to resend; the size: no replay
-    bool acted_on_ = false;    // a replay from this oldest_ has begun
+    GoBackN<UnitTag> retry_;
+    Ring<Unit> units_;         // the outstanding ones
+    bool acted_on_ = false;    // a replay from the present oldest unit has begun
     Instant guarded_until_{};  // one loop after the first unit of that replay left
     std::uint32_t retries_ = 0;
     Instant deadline_ = never;

@@ -1,7 +1,5 @@
 #include "wireproof/proto/pcie/transmitter.hpp"
 
-#include <algorithm>
-
 namespace wireproof::pcie {
 namespace {
 
@@ -15,52 +13,42 @@ Credits credits_for(std::size_t length) {
 
 Transmitter::Transmitter(const Config& config)
     : config_(config),
-      circle_(config.modulus),
-      buffer_({config.replay_slots, config.payload_max, config.payload_lent}),
-      timer_(config.replay_after, config.replay_floor),
-      backoff_(config.backs_off) {
+      tlps_({config.replay_slots, config.payload_max, config.payload_lent}),
+      retry_({config.modulus, config.first_number, config.replay_after, config.replay_floor,
+              config.backs_off}) {
     reset();
 }
 
 // PCIE-3
 void Transmitter::reset() {
-    buffer_.clear();
-    next_ = TlpNumber(config_.first_number);
-    acked_ = circle_.advance(next_, config_.modulus - 1);
+    tlps_.clear();
+    retry_.reset();
     for (CreditGate& gate : gates_) gate.reset();
-    nullify_next_ = replaying_ = first_of_replay_ = nak_remembered_ = false;
-    cursor_ = 0;
+    nullify_next_ = first_of_replay_ = nak_remembered_ = false;
     replay_num_ = 0;
     replay_deadline_ = retrained_at_ = never;
     frozen_left_ = not_running;
-    timer_.forget();
-    backoff_.reset();
 }
 
 SubmitStatus Transmitter::submit(FlowType type, ConstBytes message) {
     if (message.size() > config_.payload_max) return SubmitStatus::too_long;
-    if (buffer_.full()) return SubmitStatus::no_room;
-    buffer_.push(message, {type});
+    if (tlps_.full()) return SubmitStatus::no_room;
+    tlps_.push(message, {type});
     return SubmitStatus::accepted;
 }
 
 bool Transmitter::on_ack(Instant now, std::uint32_t number, bool nak, Stats& stats) {
-    if (!circle_.holds(number)) return false;
-    const std::size_t steps = circle_.steps_after(TlpNumber(number), acked_);
-    if (steps > buffer_.sent()) return false;  // PCIE-11
-    if (steps > 0) {                           // PCIE-10: else neither timer nor REPLAY_NUM changes
-        buffer_.purge(steps);                  // PCIE-6, PCIE-7
-        timer_.freed(now, steps);
-        backoff_.answered(steps);
-        acked_ = TlpNumber(number);
-        cursor_ -= std::min(cursor_, steps);  // PCIE-27, PCIE-34: purged TLPs are not resent
+    const auto steps = retry_.freed_by_last(number);
+    if (!steps) return false;      // PCIE-11
+    if (*steps > 0) {              // PCIE-10: else neither timer nor REPLAY_NUM changes
+        tlps_.pop(*steps);         // PCIE-6, PCIE-7
+        retry_.free(now, *steps);  // PCIE-27, PCIE-34: purged TLPs are not resent
         replay_num_ = 0;
         nak_remembered_ = false;
         restart_timer(now);
     }
-    end_replay_if_done(now, stats);
-    if (nak && buffer_.sent() > 0 && backoff_.acts_on_notice()) {  // PCIE-8, PCIE-9, PCIE-35
-        if (replaying_) {
+    if (nak && outstanding() > 0 && retry_.acts_on_notice()) {  // PCIE-8, PCIE-9, PCIE-35
+        if (replaying()) {
             nak_remembered_ = true;
         } else {
             begin_replay(now, stats);
@@ -81,21 +69,19 @@ void Transmitter::on_credits(DllpKind kind, FlowType type, Credits credits) {
 // REPLAY_TIMER after progress: it restarts if TLPs remain. It is held while no TLP of a replay has
 // left.
 void Transmitter::restart_timer(Instant now) {
-    const bool runs = buffer_.sent() > 0 && !(replaying_ && first_of_replay_);
+    const bool runs = outstanding() > 0 && !(replaying() && first_of_replay_);
     if (retraining()) {
-        frozen_left_ = runs ? replay_limit() : not_running;
+        frozen_left_ = runs ? retry_.wait() : not_running;
         return;
     }
-    replay_deadline_ = runs ? now + replay_limit() : never;
+    replay_deadline_ = runs ? now + retry_.wait() : never;
 }
 
 void Transmitter::begin_replay(Instant now, Stats& stats) {
     ++stats.replays;
-    timer_.resent();
-    backoff_.retransmits(now);
-    replaying_ = first_of_replay_ = true;
+    retry_.begin_replay(now);
+    first_of_replay_ = true;
     nak_remembered_ = false;
-    cursor_ = 0;
     replay_num_ = (replay_num_ + 1) % 4;  // PCIE-22: retrain before the fourth
     replay_deadline_ = never;
     frozen_left_ = not_running;
@@ -104,12 +90,6 @@ void Transmitter::begin_replay(Instant now, Stats& stats) {
         ++stats.resets;
         retrain(now);
     }
-}
-
-void Transmitter::end_replay_if_done(Instant now, Stats& stats) {
-    if (!replaying_ || cursor_ < buffer_.sent()) return;
-    replaying_ = first_of_replay_ = false;
-    if (nak_remembered_ && buffer_.sent() > 0) begin_replay(now, stats);  // PCIE-35
 }
 
 // PCIE-23: the timer is frozen.
@@ -130,7 +110,7 @@ bool Transmitter::on_deadline(Instant now, Stats& stats) {
     if (replay_deadline_ > now) return false;
     replay_deadline_ = never;
     ++stats.timeouts;  // PCIE-21
-    if (replaying_ && !replay_held()) {
+    if (replaying() && !retry_.replay_held()) {
         nak_remembered_ = true;  // a replay that takes longer than its limit is finished first
     } else {
         begin_replay(now, stats);
@@ -140,29 +120,29 @@ bool Transmitter::on_deadline(Instant now, Stats& stats) {
 
 bool Transmitter::transmit(Instant now, TxFrame& out, Stats& stats) {
     const auto sent = [&](std::size_t index) {
-        const std::size_t length = buffer_[index].length;
+        const std::size_t length = tlps_[index].length;
         return now + config_.time_of(TlpHead{0, FlowType::posted, length}.frame_size());
     };
-    if (replay_held()) return false;
+    if (retry_.replay_held()) return false;
     // PCIE-26: a replay ends before a new TLP leaves.
-    if (replaying_) {
-        write(cursor_, false, out);
+    if (replaying()) {
+        const std::size_t index = retry_.cursor();
+        write(index, false, out);
         out.mark_resent();
-        if (cursor_ == 0) backoff_.oldest_left(out.size());
         ++stats.resent;
         ++stats.numbered;
         if (first_of_replay_) {
             first_of_replay_ = false;
-            replay_deadline_ = sent(cursor_) + replay_limit();
+            replay_deadline_ = sent(index) + retry_.wait();
         }
-        ++cursor_;
-        end_replay_if_done(now, stats);
+        retry_.resend(out.size());
+        if (nak_remembered_ && !replaying()) begin_replay(now, stats);  // PCIE-35
         return true;
     }
-    if (!buffer_.has_unsent() || window_full()) return false;  // PCIE-5
-    const std::size_t index = buffer_.sent();
-    CreditGate& gate = gates_[static_cast<std::size_t>(buffer_[index].type)];
-    const Credits need = credits_for(buffer_[index].length);
+    if (waiting() == 0 || window_full()) return false;  // PCIE-5
+    const std::size_t index = outstanding();
+    CreditGate& gate = gates_[static_cast<std::size_t>(tlps_[index].type)];
+    const Credits need = credits_for(tlps_[index].length);
     // PCIE-29
     if (!gate.allows(need)) return false;
     if (nullify_next_) {  // PCIE-19: it uses no number
@@ -172,19 +152,16 @@ bool Transmitter::transmit(Instant now, TxFrame& out, Stats& stats) {
     }
     write(index, false, out);
     gate.consume(need);
-    buffer_.mark_sent();
-    timer_.sent(now, buffer_.sent());
-    next_ = circle_.advance(next_, 1);  // PCIE-4
+    retry_.send(now);
     ++stats.numbered;
-    if (replay_deadline_ == never) replay_deadline_ = sent(index) + replay_limit();  // PCIE-21
+    if (replay_deadline_ == never) replay_deadline_ = sent(index) + retry_.wait();  // PCIE-21
     return true;
 }
 
 // The number follows from the index in the buffer, so a replay does not change it (PCIE-4).
 void Transmitter::write(std::size_t index, bool nullified, TxFrame& out) const {
-    const ConstBytes message = buffer_.message(index);
-    const TlpNumber number = circle_.advance(acked_, index + 1);
-    const TlpHead tlp{number.value(), buffer_[index].type, message.size()};
+    const ConstBytes message = tlps_.message(index);
+    const TlpHead tlp{retry_.number_of(index).value(), tlps_[index].type, message.size()};
     const auto head = out.add_header<TlpHead::size>();
     tlp.encode(head);
     out.add_payload(message);
@@ -193,18 +170,13 @@ void Transmitter::write(std::size_t index, bool nullified, TxFrame& out) const {
 }
 
 void Transmitter::fingerprint(Instant now, Fingerprint& sink) const {
-    buffer_.fingerprint(sink, [&](const TlpMark& tlp, bool) { sink.add(tlp.type); });
+    tlps_.fingerprint(sink, [&](const TlpMark& tlp, std::size_t) { sink.add(tlp.type); });
+    retry_.fingerprint(now, sink);
     for (const CreditGate& gate : gates_) gate.fingerprint(sink);
-    sink.add(next_.value());
-    sink.add(acked_.value());  // follows from the two before, if no reset forgets it
     sink.add(nullify_next_);
-    sink.add(replaying_);
-    sink.add(first_of_replay_);
+    sink.add(replaying() && first_of_replay_);
     sink.add(nak_remembered_);
-    sink.add(replaying_ ? cursor_ : 0);
     sink.add(replay_num_);
-    timer_.fingerprint(now, sink);
-    backoff_.fingerprint(sink);
     sink.add_deadline(replay_deadline_, now);
     sink.add_deadline(retrained_at_, now);
     sink.add(frozen_left_);

@@ -2,12 +2,10 @@
 // REPLAY_NUM. It handles only TLPs. Link decides when a TLP may leave.
 #pragma once
 
-#include "wireproof/base/seq_num.hpp"
-#include "wireproof/core/backoff.hpp"
 #include "wireproof/core/frame.hpp"
+#include "wireproof/core/go_back_n.hpp"
 #include "wireproof/core/link_engine.hpp"
-#include "wireproof/core/replay_buffer.hpp"
-#include "wireproof/core/rtt_estimator.hpp"
+#include "wireproof/core/message_queue.hpp"
 #include "wireproof/proto/pcie/flow_credit.hpp"
 #include "wireproof/proto/pcie/wire_format.hpp"
 
@@ -34,7 +32,7 @@ public:
     /// DL_Inactive: drops all TLPs and restores the reset values.
     void reset();
 
-    bool has_room() const { return !buffer_.full(); }
+    bool has_room() const { return !tlps_.full(); }
     SubmitStatus submit(FlowType type, ConstBytes message);
     /// The next new TLP is sent nullified first, and then again with the same number.
     void nullify_next() { nullify_next_ = true; }
@@ -56,53 +54,40 @@ public:
     /// True: no TLP must be resent, and no new TLP can leave, because none waits or the window is
     /// full.
     bool quiet() const {
-        if (replaying_) return replay_held();
-        return !buffer_.has_unsent() || window_full();
+        if (replaying()) return retry_.replay_held();
+        return waiting() == 0 || window_full();
     }
 
-    bool replaying() const { return replaying_; }
-    std::size_t outstanding() const { return buffer_.sent(); }
-    std::size_t waiting() const { return buffer_.size() - buffer_.sent(); }
+    bool replaying() const { return retry_.replaying(); }
+    std::size_t outstanding() const { return retry_.outstanding(); }
+    std::size_t waiting() const { return tlps_.size() - outstanding(); }
     /// REPLAY_NUM: replays since the last progress, modulo 4.
     std::uint32_t replay_num() const { return replay_num_; }
-    const Unanswered& unanswered() const { return backoff_.unanswered(); }
-    std::uint32_t next_transmit_seq() const { return next_.value(); }
-    std::uint32_t ackd_seq() const { return acked_.value(); }
+    const Unanswered& unanswered() const { return retry_.unanswered(); }
+    std::uint32_t next_transmit_seq() const { return retry_.next().value(); }
+    std::uint32_t ackd_seq() const { return retry_.acknowledged().value(); }
 
     void fingerprint(Instant now, Fingerprint& sink) const;
 
 private:
     void begin_replay(Instant now, Stats& stats);
-    void end_replay_if_done(Instant now, Stats& stats);
     void restart_timer(Instant now);
-    Duration replay_limit() const { return backoff_.wait(timer_.limit()); }
-    /// The rest of the replay waits until the TLPs that have left are acknowledged.
-    bool replay_held() const { return replaying_ && cursor_ >= backoff_.window(); }
-    bool window_full() const {
-        return buffer_.sent() >= std::min<std::size_t>(config_.outstanding, backoff_.window());
-    }
+    bool window_full() const { return retry_.window_full(config_.outstanding); }
     void write(std::size_t index, bool nullified, TxFrame& out) const;
 
     Config config_;
-    Circle circle_;
     struct TlpMark {
         FlowType type = FlowType::posted;
     };
-    ReplayBuffer<TlpMark> buffer_;
+    MessageQueue<TlpMark> tlps_;  // those that are sent come before those that wait
+    GoBackN<TlpTag> retry_;       // NEXT_TRANSMIT_SEQ, ACKD_SEQ
     std::array<CreditGate, flow_types> gates_;
-    TlpNumber next_;   // NEXT_TRANSMIT_SEQ
-    TlpNumber acked_;  // ACKD_SEQ
     bool nullify_next_ = false;
 
-    // A replay resends from `cursor_` to the last TLP sent. No new TLP leaves meanwhile.
-    bool replaying_ = false;
-    bool first_of_replay_ = false;  // no TLP was resent yet: the timer is held
+    bool first_of_replay_ = false;  // no TLP of the replay was resent yet: the timer is held
     bool nak_remembered_ = false;
-    std::size_t cursor_ = 0;
     std::uint32_t replay_num_ = 0;
 
-    RttEstimator timer_;
-    Backoff backoff_;
     Instant replay_deadline_ = never;
     Instant retrained_at_ = never;
     // The rest of REPLAY_TIMER while the link retrains. Negative: the timer did not run.

@@ -241,7 +241,7 @@ void Link::fingerprint(Instant now, Fingerprint& sink) const {
     transmitter_.fingerprint(now, sink);
     receiver_.fingerprint(sink);
     slots_.fingerprint(now, sink);
-    ineligible_.fingerprint(sink, [](NoMark, bool) {});
+    ineligible_.fingerprint(sink);
     timers_.fingerprint(now, sink);
     sink.add_deadline(slot_deadline(), now);
     sink.add(pcs_up_);

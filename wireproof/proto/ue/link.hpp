@@ -94,8 +94,7 @@ private:
     Transmitter transmitter_;
     Receiver receiver_;
     CtlSlots slots_;
-    struct NoMark {};
-    ReplayBuffer<NoMark> ineligible_;
+    MessageQueue<> ineligible_;
     TimerTable<Timer, 2> timers_;
     Instant seen_;  // the last time of on_frame or on_deadline
     bool pcs_up_ = true;

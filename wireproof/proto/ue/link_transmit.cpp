@@ -41,7 +41,7 @@ SubmitStatus Link::submit(ConstBytes message) {
 SubmitStatus Link::submit_ineligible(ConstBytes message) {
     if (message.size() > config_.payload_max) return SubmitStatus::too_long;
     if (ineligible_.full()) return SubmitStatus::no_room;
-    ineligible_.push(message, {});
+    ineligible_.push(message);
     return SubmitStatus::accepted;
 }
 
@@ -118,7 +118,7 @@ bool Link::send_ineligible(TxFrame& out) {
         config_.mac_size(message.size()) + preamble_size - frame_overhead - message.size();
     encode_tail(head, copy, out.add_room(pad + 4),
                 {.computed = out.wants_check(), .with_preamble = config_.checks_numbers});
-    ineligible_.purge(1);
+    ineligible_.pop(1);
     ++stats_.tx_ineligible;
     return true;
 }

@@ -9,9 +9,8 @@
 //                                 count, age or PCS: all frames are lost
 #pragma once
 
-#include "wireproof/core/backoff.hpp"
-#include "wireproof/core/replay_buffer.hpp"
-#include "wireproof/core/rtt_estimator.hpp"
+#include "wireproof/core/go_back_n.hpp"
+#include "wireproof/core/message_queue.hpp"
 #include "wireproof/proto/ue/receiver.hpp"
 
 namespace wireproof::ue {
@@ -37,7 +36,7 @@ public:
     void switch_off() { state_ = State::llr_off; }
 
     bool runs() const { return state_ == State::advance || state_ == State::replay; }
-    bool has_room() const { return !buffer_.full(); }
+    bool has_room() const { return !frames_.full(); }
     SubmitStatus submit(ConstBytes message);
     void poison_next() { poison_next_ = true; }
 
@@ -52,20 +51,20 @@ public:
 
     /// True: no frame must be resent, and no new one can leave.
     bool quiet() const {
-        if (state_ == State::replay) return replay_held();
-        return state_ != State::advance || !buffer_.has_unsent() || window_full();
+        if (state_ == State::replay) return retry_.replay_held();
+        return state_ != State::advance || waiting() == 0 || window_full();
     }
 
     State state() const { return state_; }
-    std::size_t outstanding() const { return buffer_.sent(); }
-    std::size_t waiting() const { return buffer_.size() - buffer_.sent(); }
+    std::size_t outstanding() const { return retry_.outstanding(); }
+    std::size_t waiting() const { return frames_.size() - outstanding(); }
     std::uint64_t outstanding_data() const { return outstanding_data_; }
     std::uint32_t replay_ct() const { return replay_ct_; }
     std::uint16_t init_data() const { return init_data_; }
     /// The number of the next new frame.
-    std::uint32_t tx_seq() const { return circle_.advance(acked_, buffer_.sent() + 1).value(); }
-    std::uint32_t acked_seq() const { return acked_.value(); }
-    const Unanswered& unanswered() const { return backoff_.unanswered(); }
+    std::uint32_t tx_seq() const { return retry_.next().value(); }
+    std::uint32_t acked_seq() const { return retry_.acknowledged().value(); }
+    const Unanswered& unanswered() const { return retry_.unanswered(); }
 
     void fingerprint(Instant now, Fingerprint& sink) const;
 
@@ -74,7 +73,6 @@ private:
     bool count_replay();
     void settle(Instant now, Stats& stats);
     void start_timer(Instant now);
-    bool replay_held() const { return cursor_ >= backoff_.window(); }
     bool window_full() const;
     bool ages() const { return config_.data_age_timer_max > Duration(); }
     Instant age_deadline() const;
@@ -82,22 +80,18 @@ private:
     void count_sent(std::size_t index, Stats& stats) const;
 
     Config config_;
-    Circle circle_;
     struct FrameMark {
         bool poisoned = false;
         Instant first_sent = {};  // set if sent
     };
-    ReplayBuffer<FrameMark> buffer_;
+    MessageQueue<FrameMark> frames_;  // those that are sent come before those that wait
+    GoBackN<FrameTag> retry_;         // tx_seq, acked_seq
     State state_ = State::llr_off;
-    FrameNumber acked_;                   // acked_seq
     std::uint64_t outstanding_data_ = 0;  // bytes of the frames that were sent
     std::uint16_t init_data_ = 0;
     bool poison_next_ = false;
 
-    std::size_t cursor_ = 0;  // of REPLAY: the next frame to resend
     std::uint32_t replay_ct_ = 0;
-    RttEstimator timer_;
-    Backoff backoff_;
     Instant timer_deadline_ = never;
 };
 
