@@ -41,6 +41,10 @@ struct LinkStats {
     std::uint64_t timeouts = 0;  // of the replays: no answer came in time
     std::uint64_t resets = 0;    // times the link was retrained or went down
 
+    RxVerdict count(RxVerdict verdict) {
+        ++received[static_cast<std::size_t>(verdict)];
+        return verdict;
+    }
     std::uint64_t received_as(RxVerdict verdict) const {
         return received[static_cast<std::size_t>(verdict)];
     }

@@ -28,24 +28,19 @@ SubmitStatus Link::submit(ConstBytes message) {
     return sender_.submit(message);
 }
 
-RxVerdict Link::count(RxVerdict verdict) {
-    ++stats_.received[static_cast<std::size_t>(verdict)];
-    return verdict;
-}
-
 RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
-    if (down_) return count(on_frame_when_down(frame));
+    if (down_) return stats_.count(on_frame_when_down(frame));
     if (frame.integrity != Integrity::damaged) {
         if (const auto set = TrainingSet::decode(frame.bytes)) {
-            return count(on_training_set(now, *set));
+            return stats_.count(on_training_set(now, *set));
         }
     }
     if (training_.running()) {
         training_.on_lost_frame();
-        return count(RxVerdict::refused);
+        return stats_.count(RxVerdict::refused);
     }
     const auto flit = read_flit(frame);
-    return count(flit ? on_flit(now, *flit) : on_damaged(now));
+    return stats_.count(flit ? on_flit(now, *flit) : on_damaged(now));
 }
 
 // CXL-10: the peer may have missed that this end gave the link up. A frame that cannot be read may
@@ -126,8 +121,10 @@ RxVerdict Link::on_retryable(Instant now, FlitKind kind, FlitData flit) {
     free_buffers(now, acks_in(flit));
     if (kind != FlitKind::message) return verdict;
     if (!ready_) return RxVerdict::refused;
-    message_ = message_in(flit);
-    return message_ ? RxVerdict::accepted : RxVerdict::malformed;
+    const auto message = message_in(flit);
+    if (!message) return RxVerdict::malformed;
+    deliveries_.message(*message);
+    return RxVerdict::accepted;
 }
 
 // CXL-19
@@ -137,7 +134,7 @@ RxVerdict Link::on_init(FlitData flit) {
     if (ready_ || wrap < wrap_min || receiver_.eseq() > wrap) return RxVerdict::malformed;
     receiver_.on_wrap(wrap);
     ready_ = true;
-    event_ = LinkDelivery::What::up;
+    deliveries_.up();
     return RxVerdict::control;
 }
 
@@ -219,18 +216,6 @@ void Link::on_timeout(Instant now) {
     after_lrsm(now);
 }
 
-std::optional<LinkDelivery> Link::next_delivery() {
-    if (event_) {
-        const LinkDelivery delivery{*event_, {}};
-        event_.reset();
-        return delivery;
-    }
-    if (!message_) return std::nullopt;
-    const LinkDelivery delivery{LinkDelivery::What::message, *message_};
-    message_.reset();
-    return delivery;
-}
-
 void Link::on_deadline(Instant now) {
     if (training_.deadline() <= now) {
         training_.on_deadline(now);
@@ -277,10 +262,9 @@ void Link::clear_retry() {
 }
 
 void Link::go_down() {
-    if (ready_) event_ = LinkDelivery::What::down;
+    deliveries_.down(ready_);
     ++stats_.resets;
     ready_ = init_sent_ = aborted_ = tells_down_ = false;
-    message_.reset();
     clear_retry();
     local_.reset();
     sender_.reset();
@@ -320,11 +304,7 @@ void Link::fingerprint_without_trainings(Instant now, Fingerprint& sink) const {
     sink.add(frames_in_);
     sink.add(sequence_);
     sink.add(frames_left_);
-    // Deliveries that the caller has not taken. The bytes of the message are in the received frame.
-    sink.add(event_.has_value());
-    if (event_) sink.add(*event_);
-    sink.add(message_.has_value());
-    if (message_) sink.add(message_->size());
+    deliveries_.fingerprint(sink);
 }
 
 }  // namespace wireproof::cxl

@@ -5,7 +5,7 @@
 //   (ABORT)               INIT.Param                   back to training)
 #pragma once
 
-#include "wireproof/core/link_engine.hpp"
+#include "wireproof/core/link_deliveries.hpp"
 #include "wireproof/proto/cxl/local_retry.hpp"
 #include "wireproof/proto/cxl/receiver.hpp"
 #include "wireproof/proto/cxl/remote_retry.hpp"
@@ -35,7 +35,7 @@ public:
 
     // The calls of an engine.
     RxVerdict on_frame(Instant now, const RxFrame& frame);
-    std::optional<Delivery> next_delivery();
+    std::optional<Delivery> next_delivery() { return deliveries_.next(); }
     void on_deadline(Instant now);
     void on_wire_event(Instant now, WireEvent event);
     bool poll_transmit(Instant now, TxFrame& out);
@@ -67,7 +67,6 @@ private:
     // RETRY.Frames, followed by a RETRY.Req or RETRY.Ack at once.
     enum class Sequence : std::uint8_t { none, request, ack };
 
-    RxVerdict count(RxVerdict verdict);
     RxVerdict on_frame_when_down(const RxFrame& frame);
     RxVerdict on_training_set(Instant now, const TrainingSet& set);
     RxVerdict on_damaged(Instant now);
@@ -125,8 +124,7 @@ private:
     Sequence sequence_ = Sequence::none;
     std::uint32_t frames_left_ = 0;
 
-    std::optional<LinkDelivery::What> event_;
-    std::optional<ConstBytes> message_;
+    LinkDeliveries deliveries_;
     Stats stats_;
 };
 

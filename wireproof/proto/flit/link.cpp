@@ -24,9 +24,7 @@ SubmitStatus Link::submit(ConstBytes message) {
 }
 
 RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
-    const RxVerdict verdict = judge(now, frame);
-    ++stats_.received[static_cast<std::size_t>(verdict)];
-    return verdict;
+    return stats_.count(judge(now, frame));
 }
 
 RxVerdict Link::judge(Instant now, const RxFrame& frame) {
@@ -149,12 +147,7 @@ RxVerdict Link::on_valid(Instant now, const Header& header, std::optional<ConstB
 }
 
 std::optional<LinkDelivery> Link::next_delivery() {
-    if (event_count_ > 0) {
-        const LinkDelivery delivery{events_[0], {}};
-        events_[0] = events_[1];
-        --event_count_;
-        return delivery;
-    }
+    if (deliveries_.has_event()) return deliveries_.next();
     if (const auto message = receiver_.next_message()) {
         return LinkDelivery{LinkDelivery::What::message, *message};
     }
@@ -185,8 +178,7 @@ void Link::on_wire_event(Instant, WireEvent event) {
 }
 
 void Link::go_down() {
-    event_count_ = 0;
-    if (state_ == State::active) events_[event_count_++] = LinkDelivery::What::down;
+    deliveries_.down(state_ == State::active);
     ++stats_.resets;
     state_ = State::inactive;
     transmitter_.reset();
@@ -204,8 +196,7 @@ void Link::start_up() {
 
 void Link::activate(Instant now) {
     state_ = State::active;
-    WIREPROOF_CHECK(event_count_ < events_.size());
-    events_[event_count_++] = LinkDelivery::What::up;
+    deliveries_.up();
     timers_.stop(Timer::start);
     if (config_.continuous || !config_.starts_up) return;
     receiver_.owe_ack();
@@ -310,9 +301,7 @@ void Link::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(prior_payload_ && has_usage(config_.format));  // other flits do not say it
     sink.add(trailing_);
     sink.add(life_due_);
-    // Deliveries that the caller has not taken.
-    sink.add(event_count_);
-    for (std::size_t i = 0; i < event_count_; ++i) sink.add(events_[i]);
+    deliveries_.fingerprint(sink);
 }
 
 }  // namespace wireproof::flit

@@ -8,7 +8,7 @@
 // number.
 #pragma once
 
-#include "wireproof/core/link_engine.hpp"
+#include "wireproof/core/link_deliveries.hpp"
 #include "wireproof/proto/flit/receiver.hpp"
 #include "wireproof/proto/flit/start_up.hpp"
 #include "wireproof/proto/flit/transmitter.hpp"
@@ -86,8 +86,7 @@ private:
     std::uint32_t trailing_ = 0;  // NOPs that follow the last payload flit
     bool life_due_ = false;
 
-    std::array<LinkDelivery::What, 2> events_{};
-    std::size_t event_count_ = 0;
+    LinkDeliveries deliveries_;  // up and down; the receiver has the messages
     std::array<std::byte, flit_max> corrected_{};
     Stats stats_;
 };

@@ -3,13 +3,6 @@
 #include <algorithm>
 
 namespace wireproof::hippi {
-namespace {
-
-// Only a frame can start a life or bring a message, and on_frame accepts frames only while no
-// delivery waits. Afterwards the life can end once: then the link does not run until a frame comes.
-constexpr std::size_t deliveries_max = 2;
-
-}  // namespace
 
 /// The parts of a received micropacket. Its data may be lent by the cable.
 struct Link::Parts {
@@ -34,8 +27,7 @@ Link::Link(const Config& config)
       sent_(config),
       received_(config),
       credits_(config),
-      incoming_(channel_count, IncomingChannel(config)),
-      events_(deliveries_max) {
+      incoming_(channel_count, IncomingChannel(config)) {
     for (std::uint8_t i = 0; i < channel_count; ++i) outgoing_.emplace_back(config, i);
 }
 
@@ -48,9 +40,7 @@ SubmitStatus Link::submit(std::uint8_t channel, ConstBytes message) {
 }
 
 RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
-    const RxVerdict verdict = events_.empty() ? judge(now, frame) : RxVerdict::refused;
-    ++stats_.received[static_cast<std::size_t>(verdict)];
-    return verdict;
+    return stats_.count(deliveries_.empty() ? judge(now, frame) : RxVerdict::refused);
 }
 
 // If the check fails, the receiver knows that a unit came, but not which. It uses no field, not
@@ -76,7 +66,7 @@ RxVerdict Link::on_start_frame(const Control& control, const Parts& parts) {
     if (outcome.effect == StartUp::Effect::ended) forget_life();
     if (outcome.effect == StartUp::Effect::began) {
         credits_.reset(start_up_.peer_credits());
-        events_.push({LinkDelivery::What::up});
+        deliveries_.up();
     }
     return outcome.verdict;
 }
@@ -113,7 +103,8 @@ RxVerdict Link::on_message_unit(const Control& control, const Parts& parts) {
     switch (incoming_[control.channel].take(control, parts.data)) {
         case IncomingChannel::Took::part: break;
         case IncomingChannel::Took::message:
-            events_.push({LinkDelivery::What::message, control.channel});
+            delivered_channel_ = control.channel;
+            deliveries_.message({});
             break;
         case IncomingChannel::Took::discarded: ++stats_.messages_discarded; break;
         case IncomingChannel::Took::bad_check:
@@ -145,13 +136,9 @@ RxVerdict Link::break_off(RxVerdict verdict) {
 }
 
 std::optional<Link::Delivery> Link::next_delivery() {
-    if (events_.empty()) return std::nullopt;
-    const Event event = events_.front();
-    events_.pop();
-    Delivery delivery{.what = event.what};
-    if (event.what == LinkDelivery::What::message) {
-        delivered_channel_ = event.channel;
-        delivery.bytes = incoming_[event.channel].bytes();
+    auto delivery = deliveries_.next();
+    if (delivery && delivery->what == LinkDelivery::What::message) {
+        delivery->bytes = incoming_[delivered_channel_].bytes();
     }
     return delivery;
 }
@@ -188,7 +175,7 @@ void Link::forget_life() {
     for (OutgoingChannel& channel : outgoing_) channel.reset();
     for (IncomingChannel& channel : incoming_) channel.reset();
     turn_ = 0;
-    events_.push({LinkDelivery::What::down});
+    deliveries_.down(true);
 }
 
 Instant Link::next_deadline() const {
@@ -203,13 +190,10 @@ void Link::fingerprint(Instant now, Fingerprint& sink) const {
     for (const OutgoingChannel& channel : outgoing_) channel.fingerprint(sink);
     for (const IncomingChannel& channel : incoming_) channel.fingerprint(sink);
     sink.add(turn_);
-    sink.add(events_.size());
-    for (std::size_t i = 0; i < events_.size(); ++i) {
-        sink.add(events_[i].what);
-        sink.add(events_[i].channel);
-        if (events_[i].what != LinkDelivery::What::message) continue;
-        sink.add_bytes(incoming_[events_[i].channel].bytes());
-    }
+    deliveries_.fingerprint(sink);
+    if (!deliveries_.has_message()) return;
+    sink.add(delivered_channel_);
+    sink.add_bytes(incoming_[delivered_channel_].bytes());
 }
 
 }  // namespace wireproof::hippi

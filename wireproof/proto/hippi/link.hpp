@@ -11,8 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "wireproof/base/ring.hpp"
-#include "wireproof/core/link_engine.hpp"
+#include "wireproof/core/link_deliveries.hpp"
 #include "wireproof/proto/hippi/config.hpp"
 #include "wireproof/proto/hippi/credits.hpp"
 #include "wireproof/proto/hippi/incoming_channel.hpp"
@@ -53,7 +52,7 @@ public:
     std::size_t message_max() const { return config_.message_max; }
     bool has_room() const { return has_room(0); }
     bool has_room(std::uint8_t channel) const { return !outgoing_[channel].full(); }
-    /// The channel of the message that next_delivery returned last.
+    /// The channel of the message that arrived last.
     std::uint8_t delivered_channel() const { return delivered_channel_; }
 
     // The calls of an engine (core/engine.hpp). Frames are refused until all deliveries are taken.
@@ -74,12 +73,6 @@ public:
     Unanswered unanswered() const { return sent_.unanswered(); }
 
 private:
-    /// A delivery that was not taken yet. next_delivery finds the bytes, so a copied engine
-    /// delivers its own.
-    struct Event {
-        LinkDelivery::What what = LinkDelivery::What::message;
-        std::uint8_t channel = 0;
-    };
     struct Parts;
 
     RxVerdict judge(Instant now, const RxFrame& frame);
@@ -106,8 +99,8 @@ private:
     Credits credits_;
     std::vector<OutgoingChannel> outgoing_;
     std::vector<IncomingChannel> incoming_;
-    std::uint8_t turn_ = 0;  // the channel whose turn it is
-    Ring<Event> events_;
+    std::uint8_t turn_ = 0;      // the channel whose turn it is
+    LinkDeliveries deliveries_;  // without bytes: a copied engine delivers its own
     std::uint8_t delivered_channel_ = 0;
     Stats stats_;
 };

@@ -35,16 +35,11 @@ SubmitStatus Link::submit(FlowType type, ConstBytes message) {
     return transmitter_.submit(type, message);
 }
 
-RxVerdict Link::count(RxVerdict verdict) {
-    ++stats_.received[static_cast<std::size_t>(verdict)];
-    return verdict;
-}
-
 RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
-    if (state_ == State::inactive) return count(RxVerdict::refused);
-    if (starts_with(frame.bytes, Symbol::stp)) return count(on_tlp(now, frame));
-    if (starts_with(frame.bytes, Symbol::sdp)) return count(on_dllp(now, frame));
-    return count(RxVerdict::malformed);
+    if (state_ == State::inactive) return stats_.count(RxVerdict::refused);
+    if (starts_with(frame.bytes, Symbol::stp)) return stats_.count(on_tlp(now, frame));
+    if (starts_with(frame.bytes, Symbol::sdp)) return stats_.count(on_dllp(now, frame));
+    return stats_.count(RxVerdict::malformed);
 }
 
 RxVerdict Link::on_tlp(Instant now, const RxFrame& frame) {
@@ -83,7 +78,7 @@ RxVerdict Link::on_tlp(Instant now, const RxFrame& frame) {
 }
 
 void Link::deliver(const TlpHead& head, const TlpPieces& tlp) {
-    message_ = tlp.data.first(head.length);
+    deliveries_.message(tlp.data.first(head.length));
     const auto type = static_cast<std::size_t>(head.type);
     if (grants_[type].infinite()) return;
     const auto units = static_cast<std::uint32_t>((head.length + data_unit - 1) / data_unit);
@@ -139,19 +134,6 @@ RxVerdict Link::on_flow_control(Instant now, DllpKind kind, const Dllp& dllp) {
     return RxVerdict::control;
 }
 
-std::optional<LinkDelivery> Link::next_delivery() {
-    if (event_) {
-        const LinkDelivery delivery{*event_, {}};
-        event_.reset();
-        // After a new life of the peer, a down is followed by an up.
-        return delivery;
-    }
-    if (!message_) return std::nullopt;
-    const LinkDelivery delivery{LinkDelivery::What::message, *message_};
-    message_.reset();
-    return delivery;
-}
-
 void Link::on_deadline(Instant now) {
     receiver_.on_deadline(now);
     transmitter_.on_deadline(now, stats_);
@@ -173,13 +155,12 @@ void Link::on_wire_event(Instant, WireEvent event) {
 
 // PCIE-32
 void Link::go_down() {
-    if (state_ == State::active) event_ = LinkDelivery::What::down;
+    deliveries_.down(state_ == State::active);
     ++stats_.resets;
     state_ = State::inactive;
     transmitter_.reset();
     receiver_.reset();
     timers_ = {};
-    message_.reset();
     seen_ = init_next_ = answers_due_ = updates_due_ = 0;
     grants_ = grants_of(config_);
 }
@@ -188,7 +169,7 @@ void Link::go_down() {
 void Link::activate(Instant now) {
     state_ = State::active;
     timers_.stop(Timer::init);
-    event_ = LinkDelivery::What::up;
+    deliveries_.up();
     bool any = false;
     for (std::size_t type = 0; type < flow_types; ++type) any = any || updates_itself(type);
     if (config_.sign_of_life > Duration()) {
@@ -260,11 +241,7 @@ void Link::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(init_next_);
     sink.add(answers_due_);
     sink.add(updates_due_);
-    // Deliveries that the caller has not taken. The bytes of the message are in the received frame.
-    sink.add(event_.has_value());
-    if (event_) sink.add(*event_);
-    sink.add(message_.has_value());
-    if (message_) sink.add(message_->size());
+    deliveries_.fingerprint(sink);
 }
 
 }  // namespace wireproof::pcie

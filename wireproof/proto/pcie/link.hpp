@@ -5,7 +5,7 @@
 //                                                               back to DL_Inactive)
 #pragma once
 
-#include "wireproof/core/link_engine.hpp"
+#include "wireproof/core/link_deliveries.hpp"
 #include "wireproof/core/timer_table.hpp"
 #include "wireproof/proto/pcie/receiver.hpp"
 #include "wireproof/proto/pcie/transmitter.hpp"
@@ -33,7 +33,7 @@ public:
 
     // The calls of an engine.
     RxVerdict on_frame(Instant now, const RxFrame& frame);
-    std::optional<Delivery> next_delivery();
+    std::optional<Delivery> next_delivery() { return deliveries_.next(); }
     void on_deadline(Instant now);
     void on_wire_event(Instant now, WireEvent event);
     bool poll_transmit(Instant now, TxFrame& out);
@@ -65,7 +65,6 @@ private:
     RxVerdict on_tlp(Instant now, const RxFrame& frame);
     RxVerdict on_dllp(Instant now, const RxFrame& frame);
     RxVerdict on_flow_control(Instant now, DllpKind kind, const Dllp& dllp);
-    RxVerdict count(RxVerdict verdict);
     void deliver(const TlpHead& head, const TlpPieces& tlp);
 
     void go_down();
@@ -88,8 +87,7 @@ private:
     std::uint8_t answers_due_ = 0;  // InitFC2 for a peer that still starts up, a bit for each kind
     std::uint8_t updates_due_ = 0;  // UpdateFC, a bit for each kind
 
-    std::optional<LinkDelivery::What> event_;
-    std::optional<ConstBytes> message_;
+    LinkDeliveries deliveries_;
     Stats stats_;
 };
 

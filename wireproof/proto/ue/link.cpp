@@ -30,21 +30,17 @@ Link::Link(const Config& config)
     begin_init();
 }
 
-RxVerdict Link::count(RxVerdict verdict) {
-    ++stats_.received[static_cast<std::size_t>(verdict)];
-    return verdict;
-}
-
 // LLR-33: on a line the FCS does not cover the preamble, so nothing here checks the number. LLR-38:
 // a frame with a bad FCS is never delivered, so a wrong number in it does no harm.
 RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
     seen_ = now;
-    if (!pcs_up_) return count(RxVerdict::refused);
-    if (starts_with(frame.bytes, ctl_byte)) return count(on_ctl(now, frame));
-    if (frame.bytes.size() < preamble_size) return count(RxVerdict::malformed);
+    if (!pcs_up_) return stats_.count(RxVerdict::refused);
+    if (starts_with(frame.bytes, ctl_byte)) return stats_.count(on_ctl(now, frame));
+    if (frame.bytes.size() < preamble_size) return stats_.count(RxVerdict::malformed);
     const auto preamble = Preamble::decode(frame.bytes.first<preamble_size>(), config_.preamble);
-    if (!preamble) return count(RxVerdict::malformed);
-    return count(preamble->number ? on_eligible(*preamble->number, frame) : on_ineligible(frame));
+    if (!preamble) return stats_.count(RxVerdict::malformed);
+    return stats_.count(preamble->number ? on_eligible(*preamble->number, frame)
+                                         : on_ineligible(frame));
 }
 
 RxVerdict Link::on_eligible(std::uint32_t number, const RxFrame& frame) {
@@ -71,7 +67,7 @@ RxVerdict Link::deliver(const FramePieces& pieces, bool poisoned) {
     const auto length = FrameHead::decode_length(pieces.head);
     if (!length || *length > pieces.data.size()) return RxVerdict::malformed;
     if (poisoned && !config_.delivers_poisoned) return RxVerdict::accepted;  // LLR-10
-    message_ = pieces.data.first(*length);
+    deliveries_.message(pieces.data.first(*length));
     poisoned_ = poisoned;
     return RxVerdict::accepted;
 }
@@ -161,11 +157,9 @@ void Link::flush() {
 }
 
 void Link::go_down() {
-    if (up_) {
-        down_due_ = true;
-        ++stats_.resets;
-    }
-    up_ = up_due_ = false;
+    if (up_) ++stats_.resets;
+    deliveries_.down(up_);
+    up_ = false;
 }
 
 void Link::restart(std::uint16_t life) {
@@ -177,7 +171,6 @@ void Link::restart(std::uint16_t life) {
 // LLR-17: what either end submitted is lost, and both deliver `down`.
 void Link::end_life() {
     go_down();
-    message_.reset();
     receiver_.switch_off();
     transmitter_.flush(stats_);
     ineligible_.clear();
@@ -198,16 +191,8 @@ void Link::re_init() {
 void Link::come_up_if_ready() {
     if (up_ || receiver_.state() == Receiver::State::off) return;
     if (flushed_ && !config_.restarts_both_ways) return;
-    up_ = up_due_ = true;
-}
-
-std::optional<LinkDelivery> Link::next_delivery() {
-    if (std::exchange(down_due_, false)) return LinkDelivery{LinkDelivery::What::down, {}};
-    if (std::exchange(up_due_, false)) return LinkDelivery{LinkDelivery::What::up, {}};
-    if (!message_) return std::nullopt;
-    const LinkDelivery delivery{LinkDelivery::What::message, *message_};
-    message_.reset();
-    return delivery;
+    up_ = true;
+    deliveries_.up();
 }
 
 void Link::on_deadline(Instant now) {
@@ -247,14 +232,8 @@ void Link::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(pcs_up_);
     sink.add(up_);
     sink.add(flushed_ && !config_.restarts_both_ways);
-    // Deliveries that the caller has not taken. The bytes of the message are in the received frame.
-    sink.add(down_due_);
-    sink.add(up_due_);
-    sink.add(message_.has_value());
-    if (message_) {
-        sink.add(message_->size());
-        sink.add(poisoned_);
-    }
+    deliveries_.fingerprint(sink);
+    sink.add(deliveries_.has_message() && poisoned_);
 }
 
 }  // namespace wireproof::ue

@@ -6,7 +6,7 @@
 // both directions (Config::restarts_both_ways).
 #pragma once
 
-#include "wireproof/core/link_engine.hpp"
+#include "wireproof/core/link_deliveries.hpp"
 #include "wireproof/core/timer_table.hpp"
 #include "wireproof/proto/ue/ctl_slots.hpp"
 #include "wireproof/proto/ue/transmitter.hpp"
@@ -31,7 +31,7 @@ public:
 
     // The calls of an engine.
     RxVerdict on_frame(Instant now, const RxFrame& frame);
-    std::optional<Delivery> next_delivery();
+    std::optional<Delivery> next_delivery() { return deliveries_.next(); }
     void on_deadline(Instant now);
     /// peer_gone: LLR_OFF. new_life: both directions begin again with INIT.
     void on_wire_event(Instant now, WireEvent event);
@@ -66,7 +66,6 @@ private:
     enum class Timer : std::uint8_t { idle, pcs };
     enum class Age : std::uint8_t { same, newer, older };
 
-    RxVerdict count(RxVerdict verdict);
     RxVerdict on_eligible(std::uint32_t number, const RxFrame& frame);
     RxVerdict on_ineligible(const RxFrame& frame);
     RxVerdict deliver(const FramePieces& pieces, bool poisoned);
@@ -101,9 +100,7 @@ private:
     bool up_ = false;
     bool flushed_ = false;  // and the sender is not in ADVANCE again
 
-    bool down_due_ = false;  // deliveries that the caller has not taken
-    bool up_due_ = false;
-    std::optional<ConstBytes> message_;
+    LinkDeliveries deliveries_;
     bool poisoned_ = false;
     Stats stats_;
 };

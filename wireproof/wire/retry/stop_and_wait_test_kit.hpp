@@ -33,11 +33,7 @@ public:
         return SubmitStatus::accepted;
     }
 
-    RxVerdict on_frame(Instant, const RxFrame& frame) {
-        const RxVerdict verdict = judge(frame.bytes);
-        ++stats_.received[static_cast<std::size_t>(verdict)];
-        return verdict;
-    }
+    RxVerdict on_frame(Instant, const RxFrame& frame) { return stats_.count(judge(frame.bytes)); }
 
     std::optional<LinkDelivery> next_delivery() {
         if (notes_.empty()) return std::nullopt;
