@@ -73,7 +73,8 @@ Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
                                 .seed = settings.seed ? *settings.seed : rdma::random_bits(),
                                 .link = settings.link,
                                 .shared_memory = settings.shared_memory && !tampers,
-                                .congestion = settings.congestion});
+                                .congestion = settings.congestion,
+                                .empty_poll = settings.empty_poll});
     if (const auto done = engine->tamper(settings); !done) return tl::unexpected(done.error());
     return engine;
 }
@@ -84,6 +85,7 @@ Engine::Engine(Rocev2Wire wire, const Setup& setup)
       seed_(setup.seed),
       link_(setup.link),
       congestion_(setup.congestion),
+      empty_poll_(setup.empty_poll),
       peers_(std::move(wire), setup.shared_memory),
       port_({.path_mtu = path_mtu_,
              .first_number = static_cast<std::uint32_t>(2 + Random(seed_).below(0xFFFFFD)),
@@ -236,9 +238,9 @@ void Engine::forget_all(const void* owner) {
     }
 }
 
-void Engine::wait_for(std::unique_lock<std::mutex>& guard) {
+void Engine::wait_for(std::unique_lock<std::mutex>& guard) const {
     constexpr int tries = 100;
-    for (int i = 0; i < tries; ++i) {
+    for (int i = 0; i < tries || empty_poll_ == EmptyPoll::spins; ++i) {
         host::relax();
         if (guard.try_lock()) return;
     }
@@ -454,10 +456,21 @@ bool Engine::keepers_turn() {
     return true;
 }
 
-host::WaitSteps::Step Engine::next_step(Instant now) {
+PollRound& Engine::round_of_thread() {
+    thread_local constinit PollRound round;
+    return round;
+}
+
+host::WaitSteps::Step Engine::next_step(Instant now, PolledQueue& queue) {
     using Step = host::WaitSteps::Step;
+    if (empty_poll_ == EmptyPoll::spins) return Step::poll;
+    PollRound& round = round_of_thread();
+    round.looked(queue.rounds_seen, rounds_);
     const Step next = steps_.next(now);
-    return next == Step::sleep && !peers_.prepare_to_sleep() ? Step::poll : next;
+    if (next != Step::sleep) return next;
+    if (!round.may_sleep() || !peers_.prepare_to_sleep()) return Step::poll;
+    round.slept(rounds_);
+    return Step::sleep;
 }
 
 void Engine::nap(Instant until) {

@@ -16,6 +16,7 @@
 #include "wireproof/front/verbs/device/counters.hpp"
 #include "wireproof/front/verbs/device/keeper.hpp"
 #include "wireproof/front/verbs/device/poll_habit.hpp"
+#include "wireproof/front/verbs/device/poll_round.hpp"
 #include "wireproof/front/verbs/device/poll_turns.hpp"
 #include "wireproof/front/verbs/device/post_gather.hpp"
 #include "wireproof/front/verbs/device/settings.hpp"
@@ -42,6 +43,7 @@ public:
         Link link;
         bool shared_memory;
         proto::ib::CongestionChoice congestion;
+        EmptyPoll empty_poll;
     };
     /// Throws std::system_error if the process cannot have enough descriptors.
     Engine(Rocev2Wire wire, const Setup& setup);
@@ -159,14 +161,16 @@ public:
     /// A completion queue of the port, as polls know it.
     struct PolledQueue {
         proto::ib::CompletionQueueId id{};
-        PollTurns::Seen turns_seen;  // under the lock
+        // Under the lock.
+        PollTurns::Seen turns_seen;
+        PollRound::Seen rounds_seen;
     };
     /// Makes progress, unless another thread does or the poll of another queue just did
     /// (PollTurns), and then calls `take` with the port. If `take` returns 0 (it found nothing),
     /// the caller may yield or sleep for a while instead of polling again and again
-    /// (host::WaitSteps): another thread or process may need this processor. If the queue
-    /// has completions nevertheless, the program must first have the chance to poll other queues
-    /// (RC-38), and the result is 0 at once.
+    /// (host::WaitSteps): another thread or process may need this processor. It does neither with
+    /// EmptyPoll::spins, or if the queue has completions nevertheless: then the program must first
+    /// have the chance to poll other queues (RC-38).
     template <class Take>
     int polling(PolledQueue& queue, Take&& take);
 
@@ -207,7 +211,7 @@ private:
 
     /// Waits for the lock while another thread holds it. It spins first, because that thread
     /// usually releases the lock sooner than a sleep would last.
-    static void wait_for(std::unique_lock<std::mutex>& guard);
+    void wait_for(std::unique_lock<std::mutex>& guard) const;
 
     /// Counts of packets.
     struct Moved {
@@ -268,7 +272,8 @@ private:
     void leave_polling(Instant now, bool found);
     bool let_keeper_listen(Instant now, Instant not_before);
     bool keepers_turn();
-    host::WaitSteps::Step next_step(Instant now);
+    static PollRound& round_of_thread();
+    host::WaitSteps::Step next_step(Instant now, PolledQueue& queue);
     /// The caller does not hold the lock.
     void nap(Instant until);
 
@@ -278,6 +283,7 @@ private:
     std::uint64_t seed_;
     Link link_;
     proto::ib::CongestionChoice congestion_;
+    EmptyPoll empty_poll_;
     std::mutex lock_;
     Peers peers_;
     proto::ib::Port port_;
@@ -288,6 +294,7 @@ private:
     host::WaitSteps steps_;
     PollHabit habit_;
     PollTurns turns_;
+    PollRound::Shared rounds_;
     PostGather gather_;
     std::vector<PeerId> ready_;               // peers that may have packets to send
     std::map<PeerId, std::size_t> held_;      // how often
@@ -317,6 +324,7 @@ int Engine::polling(PolledQueue& queue, Take&& take) {
                 first && step == Step::poll && !gather_.any() && turns_.covers(queue.turns_seen);
             int taken = covered ? take(port_) : 0;
             if (covered && taken == 0) {
+                round_of_thread().looked(queue.rounds_seen, rounds_);
                 found_nothing(queue.id);
                 return 0;
             }
@@ -333,16 +341,18 @@ int Engine::polling(PolledQueue& queue, Take&& take) {
                 taken = take(port_);
             }
             moved = moved || (taken == 0 && port_.completion_queue(queue.id).size() > 0);
-            if (moved || taken != 0) steps_.heard(now);
+            if (moved || taken != 0) {
+                steps_.heard(now);
+                rounds_.heard();
+            }
             const bool waits = taken == 0 && step == Step::poll && !moved && !unfinished_;
-            step = waits ? next_step(now) : Step::poll;
+            step = waits ? next_step(now, queue) : Step::poll;
             if (step == Step::poll) {
                 if (taken == 0) found_nothing(queue.id);
                 leave_polling(now, taken != 0);
                 return taken;
             }
-            constexpr Duration nap_most = Duration::microseconds(200);
-            until = earliest(next_deadline(), now + nap_most);
+            until = earliest(next_deadline(), now + PollRound::sleep_most);
             if (step == Step::sleep) habit_.naps(until);
         }
         if (step == Step::sleep) {

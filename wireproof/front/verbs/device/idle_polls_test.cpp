@@ -1,41 +1,217 @@
-// What a poll that finds nothing does before it returns.
+// What a poll that finds nothing does before it returns: how often it sleeps and yields.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
 
+#include "wireproof/front/verbs/objects/context.hpp"
 #include "wireproof/front/verbs/objects/verbs_test_kit.hpp"
 #include "wireproof/host/steady_clock.hpp"
 
 namespace {
 
-std::atomic<int> yields = 0;
+/// What the calls of this thread did.
+struct Waits {
+    int sleeps = 0;
+    int yields = 0;
+};
+thread_local Waits waits;
 
 }  // namespace
 
-// In this program, the library calls this function instead of the one of the C library.
+// In this program, the library calls these functions instead of those of the C library.
 int sched_yield() noexcept {
-    yields.fetch_add(1);
+    ++waits.yields;
     return static_cast<int>(::syscall(SYS_sched_yield));
 }
 
-namespace wireproof::verbs {
+int ppoll(pollfd* wanted, nfds_t count, const timespec* limit, const sigset_t*) {
+    ++waits.sleeps;
+    timespec left = limit != nullptr ? *limit : timespec{};
+    return static_cast<int>(
+        ::syscall(SYS_ppoll, wanted, count, limit != nullptr ? &left : nullptr, nullptr, 0));
+}
+
+namespace wireproof::verbs::idle_polls_test {
 namespace {
+
+/// A setting while this object exists.
+class Variable {
+public:
+    Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+    Variable(const Variable&) = delete;
+    Variable& operator=(const Variable&) = delete;
+    ~Variable() { ::unsetenv(name_); }
+
+private:
+    const char* name_;
+};
+
+/// Another process, connected, which never sends. It must begin before this process has the device.
+class QuietPeer {
+public:
+    QuietPeer() {
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pipe_.data()), 0);
+        child_ = ::fork();
+        if (child_ == 0) {
+            ::close(pipe_[0]);
+            ::_exit(run(pipe_[1]));
+        }
+        ::close(pipe_[1]);
+    }
+    QuietPeer(const QuietPeer&) = delete;
+    QuietPeer& operator=(const QuietPeer&) = delete;
+    ~QuietPeer() {
+        ::close(pipe_[0]);  // the child waits for that
+        int status = 0;
+        ::waitpid(child_, &status, 0);
+        EXPECT_EQ(status, 0);
+    }
+    /// After a Write has reached it.
+    void meet(test::End& end) {
+        const test::Contact own = end.contact();
+        test::Contact there{};
+        ASSERT_EQ(::write(pipe_[0], &own, sizeof own), static_cast<ssize_t>(sizeof own));
+        ASSERT_EQ(::read(pipe_[0], &there, sizeof there), static_cast<ssize_t>(sizeof there));
+        end.connect(there, test::never_again);
+        ASSERT_EQ(end.post(IBV_WR_RDMA_WRITE, 1, end.piece(0, 8), there), 0);
+        ASSERT_EQ(end.wait().status, IBV_WC_SUCCESS);
+    }
+
+private:
+    static int run(int pipe) {
+        test::End end;
+        test::Contact there{};
+        const test::Contact own = end.contact();
+        if (::read(pipe, &there, sizeof there) != sizeof there) return 1;
+        end.connect(there);
+        if (::write(pipe, &own, sizeof own) != sizeof own) return 2;
+        char none = 0;
+        return ::read(pipe, &none, 1) == 0 ? 0 : 3;
+    }
+
+    std::array<int, 2> pipe_{};
+    pid_t child_ = -1;
+};
+
+bool shares_memory() {
+    std::ifstream maps("/proc/self/maps");
+    const std::string all{std::istreambuf_iterator<char>(maps), {}};
+    return all.find("/memfd:wireproof (deleted)") != std::string::npos;
+}
+
+/// What this thread did in so many polls of the empty queue.
+Waits waits_in(ibv_cq* queue, int polls) {
+    const Waits before = waits;
+    ibv_wc completion{};
+    for (int i = 0; i < polls; ++i) EXPECT_EQ(ibv_poll_cq(queue, 1, &completion), 0);
+    return {waits.sleeps - before.sleeps, waits.yields - before.yields};
+}
 
 TEST(IdlePolls, YieldTheProcessorBeforeTheySleep) {
     test::End end;
-    const host::SteadyClock clock;
-    yields = 0;
-    int polls = 0;
-    ibv_wc completion{};
-    for (const Instant until = clock.now() + Duration::milliseconds(20);
-         clock.now() < until || polls < 1000; ++polls) {
-        ASSERT_EQ(ibv_poll_cq(end.completions, 1, &completion), 0);
+    Waits done;
+    while (done.sleeps == 0) {
+        const Waits some = waits_in(end.completions, 100);
+        done.sleeps += some.sleeps;
+        done.yields += some.yields;
     }
-    EXPECT_GT(yields.load(), 0);
+    EXPECT_GT(done.yields, 0);
 }
 
+TEST(IdlePolls, OfQueuesOfTwoDevicesSleepOnlyOnceUntilAllWerePolled) {
+    constexpr std::size_t queues_of_each = 8;
+    const std::array devices = {test::open_device(), test::open_device()};
+    std::vector<ibv_cq*> queues;
+    for (ibv_context* const device : devices) {
+        for (std::size_t i = 0; i < queues_of_each; ++i) {
+            queues.push_back(ibv_create_cq(device, 1, nullptr, nullptr, 0));
+        }
+    }
+    for (ibv_cq* const queue : queues) waits_in(queue, 1);
+    // Each is polled twice in a row, because a poll after that of another queue never sleeps.
+    std::set<ibv_cq*> polled;
+    for (int slept = 0; slept < 20;) {
+        for (ibv_cq* const queue : queues) {
+            for (int twice = 0; twice < 2; ++twice) {
+                polled.insert(queue);
+                const int sleeps = waits_in(queue, 1).sleeps;
+                ASSERT_LE(sleeps, 1);
+                if (sleeps == 0) continue;
+                if (slept++ > 0) {  // before the first, the thread did not poll all
+                    ASSERT_EQ(polled.size(), queues.size()) << slept;
+                }
+                polled.clear();
+            }
+        }
+    }
+    for (ibv_cq* const queue : queues) EXPECT_EQ(ibv_destroy_cq(queue), 0);
+    for (ibv_context* const device : devices) EXPECT_EQ(ibv_close_device(device), 0);
+}
+
+class IdlePollsThatSpin : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(IdlePollsThatSpin, NeitherSleepNorYield) {
+    const Variable wire("WIREPROOF_VERBS_NO_SHM", GetParam());
+    QuietPeer peer;
+    const Variable spin("WIREPROOF_VERBS_POLL", "spin");
+    test::End end;
+    const Waits alone = waits_in(end.completions, 100'000);
+    EXPECT_EQ(alone.sleeps, 0);
+    EXPECT_EQ(alone.yields, 0);
+    ASSERT_NO_FATAL_FAILURE(peer.meet(end));
+    EXPECT_EQ(shares_memory(), std::string_view(GetParam()) == "0");
+    const Waits connected = waits_in(end.completions, 100'000);
+    EXPECT_EQ(connected.sleeps, 0);
+    EXPECT_EQ(connected.yields, 0);
+}
+
+/// The state that the kernel shows for a thread: R runs or is ready to run, S sleeps.
+char state_of(pid_t thread) {
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    return text.at(text.rfind(')') + 2);
+}
+
+TEST(IdlePolls, ThatSpinDoNotSleepWhileAnotherThreadHoldsTheLock) {
+    const Variable spin("WIREPROOF_VERBS_POLL", "spin");
+    const auto engine = *shared_engine();
+    Engine::PolledQueue queue;
+    std::atomic<pid_t> polls = 0;
+    std::thread poller;
+    engine->locked([&](proto::ib::Port&) {
+        poller = std::thread([&] {
+            polls = ::gettid();
+            engine->polling(queue, [](proto::ib::Port&) { return 1; });
+        });
+        while (polls == 0) ::sched_yield();
+        for (int i = 0; i < 1000; ++i) {
+            const char state = state_of(polls);
+            EXPECT_NE(state, 'S');
+            if (state == 'S') break;
+            ::sched_yield();
+        }
+        return 0;
+    });
+    poller.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(OverSharedMemoryAndUdp, IdlePollsThatSpin, testing::Values("0", "1"));
+
 }  // namespace
-}  // namespace wireproof::verbs
+}  // namespace wireproof::verbs::idle_polls_test

@@ -86,6 +86,14 @@ Expected<void> read_congestion(Settings& into, std::string_view text) {
     return {};
 }
 
+Expected<void> read_poll(Settings& into, std::string_view text) {
+    if (text != "sleep" && text != "spin") {
+        return unexpected(in_quotes(text) + " is neither sleep nor spin");
+    }
+    into.empty_poll = text == "sleep" ? EmptyPoll::sleeps : EmptyPoll::spins;
+    return {};
+}
+
 Expected<void> read_faults(Settings& into, std::string_view text) {
     const std::string file(text);
     const auto content = file_text(file);
@@ -144,6 +152,8 @@ constexpr std::array table = {
     Setting{"--congestion", "WIREPROOF_VERBS_CONGESTION", "congestion", "KIND",
             "control of RC: auto, on, off, loss, path", false, read_congestion,
             "auto,on,off,loss,path"},
+    Setting{"--poll", "WIREPROOF_VERBS_POLL", "poll", "KIND",
+            "what a poll of an empty queue may do: sleep, spin", false, read_poll, "sleep,spin"},
     // Before the probabilities: they override the file.
     Setting{"--faults", "WIREPROOF_VERBS_FAULTS", "faults", "FILE",
             "what is to go wrong, in TOML: share/doc/wireproof/guide/rdma/faults.md", true,

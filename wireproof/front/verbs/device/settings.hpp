@@ -19,6 +19,9 @@ namespace wireproof::verbs {
 /// The kind of network that the port reports. On InfiniBand, programs may name hosts by LIDs.
 enum class Link : std::uint8_t { ethernet, infiniband };
 
+/// What a poll of a completion queue does if it finds nothing and would wait.
+enum class EmptyPoll : std::uint8_t { sleeps, spins };
+
 struct Settings {
     /// The address of an interface of this host. If it is empty, the device takes the first of
     /// 127.0.0.1, 127.0.0.2, … that no other process has.
@@ -33,6 +36,7 @@ struct Settings {
     bool shared_memory = true;
     /// Of RC queue pairs.
     proto::ib::CongestionChoice congestion = {};
+    EmptyPoll empty_poll = EmptyPoll::sleeps;
     /// A file (pcapng) for the packets that the device sends and receives. Empty: no file.
     std::string packet_log = {};
     FaultScript faults = {};

@@ -65,6 +65,7 @@ TEST(VerbsSettings, WhatIsWrongIsNamed) {
         {"ADDRESS", {"localhost", "10.0.0", "10.0.0.1:5", "0.0.0.0", "224.0.0.1", "::"}},
         {"NO_SHM", {"2", "yes", " 1"}},
         {"CONGESTION", {"1", "yes", "by_path", "Path"}},
+        {"POLL", {"0", "spins", "Spin", "yield"}},
         {"SEED", {"x", "-1", "1 ", "18446744073709551616"}},
         {"RECEIVE_BUFFER", {"4095", "1073741825", "-1", "64K", "1e6", "99999999999"}}};
     for (const auto& [name, texts] : wrong) {
@@ -99,6 +100,12 @@ TEST(VerbsSettings, CongestionControlIsByPathToOtherHostsUnlessItIsChosen) {
         EXPECT_EQ(to("loss", other_host), Congestion::by_loss);
         EXPECT_EQ(to("off", other_host), Congestion::off);
     }
+}
+
+TEST(VerbsSettings, EmptyPollsSleepUnlessTheyAreToSpin) {
+    EXPECT_EQ(settings_with({})->empty_poll, EmptyPoll::sleeps);
+    EXPECT_EQ(settings_with({{"WIREPROOF_VERBS_POLL", "sleep"}})->empty_poll, EmptyPoll::sleeps);
+    EXPECT_EQ(settings_with({{"WIREPROOF_VERBS_POLL", "spin"}})->empty_poll, EmptyPoll::spins);
 }
 
 TEST(VerbsSettings, EachHasNamesOfItsOwn) {
