@@ -325,58 +325,60 @@ void RdmaCm::take(Instant now, ib::ConnectionManagement& management, const ib::C
 
 void RdmaCm::on_answer(Instant now, CmIdentifier& one, const ib::CmEvent& event) {
     using What = ib::CmEvent::What;
-    rdma_ucm_event_resp what{};
-    const auto end_with = [&](std::uint32_t name, int status) {
-        what.event = name;
-        what.status = static_cast<std::uint32_t>(status);
-        over(one);
-    };
     switch (event.what) {
-        case What::replied: {
-            const auto& reply = std::get<ib::CmReply>(event.message);
-            watch(now, one);
-            one.state = State::replied;
-            one.send_psn = reply.starting_psn;
-            one.remote_queue_pair = reply.queue_pair;
-            one.rnr_retry = reply.rnr_retry;
-            one.responder_resources = reply.initiator_depth;
-            one.initiator_depth = reply.responder_resources;
-            what.event = cm_event::connect_response;
-            what.param.conn.qp_num = reply.queue_pair;
-            what.param.conn.responder_resources = reply.initiator_depth;
-            what.param.conn.initiator_depth = reply.responder_resources;
-            what.param.conn.flow_control = reply.flow_control ? 1 : 0;
-            what.param.conn.rnr_retry_count = reply.rnr_retry;
-            what.param.conn.srq = reply.shared_receives ? 1 : 0;
-            show_private(reply.private_bytes, what.param.conn);
-            break;
-        }
+        case What::replied: return on_reply(now, one, std::get<ib::CmReply>(event.message));
         case What::established:
             one.state = State::connected;
-            what.event = cm_event::established;
-            break;
-        case What::rejected: {
-            const auto& reject = std::get<ib::CmReject>(event.message);
-            show_private(reject.private_bytes, what.param.conn);
-            end_with(cm_event::rejected, static_cast<int>(reject.reason));
-            break;
-        }
-        case What::resolved: {
-            const auto& reply = std::get<ib::CmServiceReply>(event.message);
-            const bool valid = reply.status == ib::CmServiceStatus::valid;
-            what.param.ud.qp_num = reply.queue_pair;
-            what.param.ud.qkey = reply.qkey;
-            describe_address_vector(one, what.param.ud.ah_attr);
-            show_private(reply.private_bytes, what.param.ud);
-            end_with(valid ? cm_event::established : cm_event::unreachable,
-                     static_cast<int>(reply.status));
-            if (valid) one.state = State::connected;
-            break;
-        }
-        case What::unanswered: end_with(cm_event::unreachable, -ETIMEDOUT); break;
-        case What::disconnected: end_with(cm_event::disconnected, 0); break;
+            return tell(one, cm_event::established);
+        case What::rejected: return on_rejection(one, std::get<ib::CmReject>(event.message));
+        case What::resolved: return on_service(one, std::get<ib::CmServiceReply>(event.message));
+        case What::unanswered: over(one); return tell(one, cm_event::unreachable, -ETIMEDOUT);
+        case What::disconnected: over(one); return tell(one, cm_event::disconnected);
         default: return;
     }
+}
+
+void RdmaCm::on_reply(Instant now, CmIdentifier& one, const ib::CmReply& reply) {
+    watch(now, one);
+    one.state = State::replied;
+    one.send_psn = reply.starting_psn;
+    one.remote_queue_pair = reply.queue_pair;
+    one.rnr_retry = reply.rnr_retry;
+    one.responder_resources = reply.initiator_depth;
+    one.initiator_depth = reply.responder_resources;
+    rdma_ucm_event_resp what{};
+    what.event = cm_event::connect_response;
+    what.param.conn.qp_num = reply.queue_pair;
+    what.param.conn.responder_resources = reply.initiator_depth;
+    what.param.conn.initiator_depth = reply.responder_resources;
+    what.param.conn.flow_control = reply.flow_control ? 1 : 0;
+    what.param.conn.rnr_retry_count = reply.rnr_retry;
+    what.param.conn.srq = reply.shared_receives ? 1 : 0;
+    show_private(reply.private_bytes, what.param.conn);
+    tell(one, what);
+}
+
+void RdmaCm::on_rejection(CmIdentifier& one, const ib::CmReject& reject) {
+    rdma_ucm_event_resp what{};
+    what.event = cm_event::rejected;
+    what.status = static_cast<std::uint32_t>(reject.reason);
+    show_private(reject.private_bytes, what.param.conn);
+    over(one);
+    tell(one, what);
+}
+
+/// The answer to a question for a datagram service.
+void RdmaCm::on_service(CmIdentifier& one, const ib::CmServiceReply& reply) {
+    const bool valid = reply.status == ib::CmServiceStatus::valid;
+    rdma_ucm_event_resp what{};
+    what.event = valid ? cm_event::established : cm_event::unreachable;
+    what.status = static_cast<std::uint32_t>(reply.status);
+    what.param.ud.qp_num = reply.queue_pair;
+    what.param.ud.qkey = reply.qkey;
+    describe_address_vector(one, what.param.ud.ah_attr);
+    show_private(reply.private_bytes, what.param.ud);
+    over(one);
+    if (valid) one.state = State::connected;
     tell(one, what);
 }
 

@@ -192,6 +192,9 @@ private:
     CmIdentifier& add_requested(const CmIdentifier& heard, proto::ib::CmId id,
                                 const proto::ib::Gid& gid);
     void on_answer(Instant now, CmIdentifier& one, const proto::ib::CmEvent& event);
+    void on_reply(Instant now, CmIdentifier& one, const proto::ib::CmReply& reply);
+    void on_rejection(CmIdentifier& one, const proto::ib::CmReject& reject);
+    void on_service(CmIdentifier& one, const proto::ib::CmServiceReply& reply);
     int send_question(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one);
     bool may_ask_again(Instant now, CmIdentifier& one, const proto::ib::CmEvent& event);
     void ask_again(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one);
