@@ -143,7 +143,7 @@ TEST_F(RcAckHold, WhereARequesterWaitedNothingIsHeldForAPauseThatDoubles) {
     };
     for (const int pause : {8, 16, 32}) expect_pause(pause);
     // The pause becomes shorter while ACKs are held and the requester continues to send.
-    for (std::uint32_t i = 0; i < 4 * AckHold::good_holds; ++i) {
+    for (std::uint32_t i = 0; i < 4 * AckPolicy::good_holds; ++i) {
         writes_arrive(8);
         ASSERT_EQ(acks_leave(), 0U);
         writes_arrive(8);

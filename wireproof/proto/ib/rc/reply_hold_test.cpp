@@ -1,7 +1,7 @@
 // Acknowledgements that wait for the answer of the own side: when one is held, and when it leaves.
-#include "wireproof/proto/ib/rc/reply_hold.hpp"
-
 #include <gtest/gtest.h>
+
+#include "wireproof/proto/ib/rc/ack_policy.hpp"
 
 namespace wireproof::proto::ib::test {
 namespace {
@@ -11,14 +11,18 @@ constexpr Duration hold_moment = Duration::nanoseconds(1);
 
 class ReplyHolds : public testing::Test {
 protected:
+    /// The peer is near, so its ACKs wait only for answers.
+    void execute(Instant when, Duration delay = hold_delay) {
+        hold.executed(when, {.ends = true, .asks = true}, {.delay = delay, .near = true});
+    }
     void answer_after(Duration time) {
-        hold.executed(now, hold_delay);
+        execute(now);
         now = now + time;
         hold.request_left(now);
     }
     /// The next request leaves too late.
     void wait_in_vain() {
-        hold.executed(now, hold_delay);
+        execute(now);
         now = now + hold_delay;
         hold.on_deadline(now);
         now = now + hold_moment;
@@ -26,18 +30,18 @@ protected:
     }
 
     Instant now = Instant() + Duration::milliseconds(1);
-    ReplyHold hold;
+    AckPolicy hold;
 };
 
 TEST_F(ReplyHolds, NothingIsHeldBeforeTheProgramIsSeenToAnswer) {
-    hold.executed(now, hold_delay);
+    execute(now);
     EXPECT_FALSE(hold.holds(now));
     EXPECT_EQ(hold.deadline(), never);
 }
 
 TEST_F(ReplyHolds, AfterAnAnswerInTimeTheNextAckWaitsForTheNextAnswer) {
     answer_after(hold_delay);
-    hold.executed(now, hold_delay);
+    execute(now);
     EXPECT_TRUE(hold.holds(now + (hold_delay - hold_moment)));
     EXPECT_FALSE(hold.holds(now + hold_delay));
     EXPECT_EQ(hold.deadline(), now + hold_delay);
@@ -48,39 +52,39 @@ TEST_F(ReplyHolds, AfterAnAnswerInTimeTheNextAckWaitsForTheNextAnswer) {
 
 TEST_F(ReplyHolds, ALateAnswerDoesNotCount) {
     answer_after(hold_delay + hold_moment);
-    hold.executed(now, hold_delay);
+    execute(now);
     EXPECT_FALSE(hold.holds(now));
 }
 
 TEST_F(ReplyHolds, ARequestThatAnswersNothingIsNoAnswer) {
     hold.request_left(now);
-    hold.executed(now, hold_delay);
+    execute(now);
     EXPECT_FALSE(hold.holds(now));
 }
 
 // With a stream in each direction, both sides would wait for each other.
 TEST_F(ReplyHolds, ASecondMessageReleasesTheAck) {
     answer_after(hold_moment);
-    hold.executed(now, hold_delay);
-    hold.executed(now + hold_moment, hold_delay);
+    execute(now);
+    execute(now + hold_moment);
     EXPECT_FALSE(hold.holds(now + hold_moment));
     EXPECT_EQ(hold.deadline(), never);
-    hold.executed(now + hold_moment * 2, hold_delay);
+    execute(now + hold_moment * 2);
     EXPECT_FALSE(hold.holds(now + hold_moment * 2));
 }
 
 TEST_F(ReplyHolds, AfterFourThatWaitInVainNothingIsHeld) {
     answer_after(hold_moment);
     for (int i = 0; i < 4; ++i) {
-        hold.executed(now, hold_delay);
+        execute(now);
         EXPECT_TRUE(hold.holds(now)) << i;
         hold.request_left(now + hold_delay + hold_moment);
         wait_in_vain();
     }
-    hold.executed(now, hold_delay);
+    execute(now);
     EXPECT_FALSE(hold.holds(now));
     hold.request_left(now);
-    hold.executed(now, hold_delay);
+    execute(now);
     EXPECT_TRUE(hold.holds(now));
 }
 
@@ -88,13 +92,13 @@ TEST_F(ReplyHolds, AfterFourThatWaitInVainNothingIsHeld) {
 TEST_F(ReplyHolds, AnAckThatLeavesLateHasWaitedInVain) {
     answer_after(hold_moment);
     for (int i = 0; i < 4; ++i) {
-        hold.executed(now, hold_delay);
+        execute(now);
         EXPECT_TRUE(hold.holds(now)) << i;
         now = now + hold_delay + hold_moment;
         hold.left(now);
         hold.request_left(now);
     }
-    hold.executed(now, hold_delay);
+    execute(now);
     EXPECT_FALSE(hold.holds(now));
 }
 
@@ -103,20 +107,20 @@ TEST_F(ReplyHolds, AnAnswerInTimeForgivesThoseThatWaitedInVain) {
     for (int i = 0; i < 3; ++i) wait_in_vain();
     answer_after(hold_moment);
     for (int i = 0; i < 3; ++i) wait_in_vain();
-    hold.executed(now, hold_delay);
+    execute(now);
     EXPECT_TRUE(hold.holds(now));
 }
 
 TEST_F(ReplyHolds, WithoutADelayNothingIsHeld) {
     answer_after(hold_moment);
-    hold.executed(now, Duration());
+    execute(now, Duration());
     EXPECT_FALSE(hold.holds(now));
     EXPECT_EQ(hold.deadline(), never);
 }
 
 TEST_F(ReplyHolds, WhatIsReleasedIsNotHeld) {
     answer_after(hold_moment);
-    hold.executed(now, hold_delay);
+    execute(now);
     hold.release();
     EXPECT_EQ(hold.deadline(), never);
     EXPECT_FALSE(hold.holds(now));

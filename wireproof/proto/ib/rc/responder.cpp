@@ -25,7 +25,7 @@ Duration ack_delay(const QueuePairCore& core) {
     const std::uint8_t code = core.attributes().timeout;
     if (wanted == Duration() || core.config().credits) return {};
     if (code == 0) return wanted;
-    const std::int64_t most = ack_timeout(code).picoseconds() / (4 * AckHold::delays_max);
+    const std::int64_t most = ack_timeout(code).picoseconds() / (4 * AckPolicy::delays_max);
     return std::min(wanted, Duration(most));
 }
 
@@ -105,17 +105,13 @@ RxVerdict RcResponder::on_message(Instant now, const Packet& packet, Turn turn) 
     expected_ = turn.core.circle().advance(expected_, 1);
     // RC-14: a message counts when it ends.
     if (packet.opcode->ends()) completed_ = turn.core.message_circle().advance(completed_, 1);
-    const AckHold::Request request{packet.opcode->ends(), packet.bth().ack_request};
-    const bool acks_all = turn.core.config().acks_unasked;
-    if (request.asks || (request.ends && acks_all)) owe_ack();
-    if (packet.opcode->ends()) owe_before_messages(packet, turn);
-    const Duration delay = ack_delay(turn.core);
-    const bool was_owed = lazy_.is_owed();
-    if (acks_all) lazy_.executed(now, request, delay);
-    const bool near = turn.adapter.windows.is_near(turn.core.attributes().address);
-    hold_.executed(now, request, near ? Duration() : delay);
-    if (was_owed && request.asks) hold_.release();
-    if (request.ends) reply_.executed(now, delay);
+    const AckPolicy::Request request{packet.opcode->ends(), packet.bth().ack_request};
+    const AckPolicy::Terms terms{ack_delay(turn.core),
+                                 turn.adapter.windows.is_near(turn.core.attributes().address),
+                                 turn.core.config().acks_unasked};
+    if (request.asks || (request.ends && terms.acks_all)) owe_ack();
+    if (request.ends) owe_before_messages(packet, turn);
+    acks_.executed(now, request, terms);
     return RxVerdict::accepted;
 }
 
@@ -302,7 +298,7 @@ bool RcResponder::is_stale(const Answer& answer) const {
 
 bool RcResponder::poll_transmit(Instant now, Turn turn, TxFrame& out) {
     while (!answers_.empty() && is_stale(answers_.front())) answers_.pop();
-    if (answers_.empty() || (is_ack_alone() && is_held(now))) return false;
+    if (answers_.empty() || (is_ack_alone() && !ack_released_ && acks_.holds(now))) return false;
     Answer& answer = answers_.front();
     switch (answer.what) {
         case Answer::What::read: return send_read(now, turn, out);
@@ -337,9 +333,7 @@ void RcResponder::send_ack(Psn psn, Syndrome syndrome, QueuePairCore& core, TxFr
 void RcResponder::send_newest_ack(Instant now, QueuePairCore& core, TxFrame& out) {
     const Psn newest = newest_to_acknowledge(core.circle());
     send_ack(newest, ack_syndrome(core), core, out);
-    hold_.left(now);
-    reply_.left(now);
-    lazy_.left();
+    acks_.left(now);
     ++core.counters.acks_sent;
     if (newest == before(expected_, core.circle())) data_since_ack_ = false;
 }
@@ -430,9 +424,7 @@ void RcResponder::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(answers_.capacity());
     sink.add(answers_.size());
     for (std::size_t i = 0; i < answers_.size(); ++i) answers_[i].fingerprint(sink);
-    hold_.fingerprint(now, sink);
-    reply_.fingerprint(now, sink);
-    lazy_.fingerprint(now, sink);
+    acks_.fingerprint(now, sink);
     sink.add(ack_released_);
     sink.add(data_since_ack_);
     sink.add(resources_.capacity());

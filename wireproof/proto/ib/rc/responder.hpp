@@ -7,9 +7,7 @@
 #include <optional>
 
 #include "wireproof/base/ring.hpp"
-#include "wireproof/proto/ib/rc/ack_hold.hpp"
-#include "wireproof/proto/ib/rc/lazy_ack.hpp"
-#include "wireproof/proto/ib/rc/reply_hold.hpp"
+#include "wireproof/proto/ib/rc/ack_policy.hpp"
 #include "wireproof/proto/ib/transport/incoming_message.hpp"
 
 namespace wireproof::proto::ib {
@@ -25,33 +23,19 @@ public:
     RxVerdict on_request(Instant now, const Packet& packet, Turn turn);
     RxVerdict on_reserved(const Bth& bth, Turn turn);
     bool poll_transmit(Instant now, Turn turn, TxFrame& out);
-    void on_deadline(Instant now) {
-        hold_.on_deadline(now);
-        reply_.on_deadline(now);
-        lazy_.on_deadline(now);
-    }
+    void on_deadline(Instant now) { acks_.on_deadline(now); }
     /// An ACK that is held leaves at the next chance, because the queue pair is about to end.
-    void release_acks() {
-        hold_.release();
-        reply_.release();
-        lazy_.release();
-    }
+    void release_acks() { acks_.release(); }
     /// The same for an ACK that a message of this side waits for (RC-38).
     void release_owed_ack() { ack_released_ = owes_ack(); }
     /// No message waits for its answers any more.
     void leave(Adapter& adapter);
     /// A request of this side left.
-    void request_left(Instant now) {
-        reply_.request_left(now);
-        lazy_.request_left();
-    }
+    void request_left(Instant now) { acks_.request_left(now); }
     /// The program usually answers a message in time, and has not answered this one.
-    bool awaits_request(Instant now) const { return reply_.holds(now); }
+    bool awaits_request(Instant now) const { return acks_.awaits_request(now); }
     /// The deadline of an ACK that is held.
-    Instant next_deadline() const {
-        if (!is_ack_alone()) return never;
-        return lazy_.is_owed() ? lazy_.deadline() : earliest(hold_.deadline(), reply_.deadline());
-    }
+    Instant next_deadline() const { return is_ack_alone() ? acks_.deadline() : never; }
     /// After an error, only the answer that reports the error still leaves.
     void on_error();
     void fingerprint(Instant now, Fingerprint& sink) const;
@@ -95,10 +79,6 @@ private:
 
     void owe_ack();
     void owe_before_messages(const Packet& packet, Turn turn);
-    bool is_held(Instant now) const {
-        if (ack_released_) return false;
-        return lazy_.is_owed() ? lazy_.holds(now) : hold_.holds(now) || reply_.holds(now);
-    }
     bool is_ack_alone() const {
         return answers_.size() == 1 && answers_.front().what == Answer::What::ack;
     }
@@ -129,9 +109,7 @@ private:
     bool nak_given_ = false;       // for the expected PSN; there is no other NAK until it arrives
     bool failed_ = false;          // the last answer is a fatal NAK
     Ring<Answer> answers_;         // oldest first
-    AckHold hold_;                 // for an ACK that is the only answer
-    ReplyHold reply_;              // for the same ACK
-    LazyAck lazy_;                 // the same, if no packet asks for the ACK
+    AckPolicy acks_;               // for an ACK that is the only answer
     bool ack_released_ = false;    // one of them was posted
     bool data_since_ack_ = false;  // a Read or an Atomic was executed since the last ACK left
     Ring<Resource> resources_;     // a new one replaces the oldest

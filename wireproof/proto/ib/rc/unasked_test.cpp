@@ -266,7 +266,7 @@ TEST_F(RcUnasked, AfterALateAckForOneMessageTheNextOnesFollowTheAnswers) {
         EXPECT_EQ(answer_of_b(), 1U);
         pair.pass(unasked_delay);
         EXPECT_EQ(acks_leave(), 1U);
-        for (std::uint32_t n = 0; n < LazyAck::behind_requests; ++n) {
+        for (std::uint32_t n = 0; n < AckPolicy::behind_requests; ++n) {
             writes_arrive(1);
             ASSERT_EQ(answer_of_b(), 2U) << n;
             pair.pass(unasked_delay * 10);

@@ -39,7 +39,7 @@ struct QueuePairConfig {
     std::uint32_t ack_every = 32;  // ask for an acknowledgement at least once in so many packets
     std::uint32_t in_flight_max = 256;  // Send and Write packets in flight; at least ack_every
     /// How long the requester may be silent before the responder sends an acknowledgement that it
-    /// holds (ack_hold.hpp). 0: it holds none.
+    /// holds (ack_policy.hpp). 0: it holds none.
     Duration ack_delay = {};
     /// The responder also acknowledges messages that ask for no acknowledgement (RC-37).
     bool acks_unasked = false;
