@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "wireproof/base/instant.hpp"
+#include "wireproof/host/doubling_pause.hpp"
 
 namespace wireproof::host {
 
@@ -23,10 +24,6 @@ public:
     /// The length of a try, and of the polls after a try that found something.
     static constexpr Duration longest = Duration::microseconds(120);
     static constexpr Duration least = Duration::microseconds(1);
-    /// The number of short sleeps between two tries: fewer after a try that found something, more
-    /// after one that did not.
-    static constexpr std::uint32_t pause_least = 16;
-    static constexpr std::uint32_t pause_most = 1024;
 
     /// Something has arrived, or was done, now.
     void heard(Instant now) {
@@ -35,14 +32,14 @@ public:
         // A try has taken place only if the caller polled for at least the budget.
         const bool tried = trying_ && looking_ && took >= budget_;
         if (looking_ && soon) {  // otherwise, the caller gave up that poll long ago
-            if (tried) pause_ = std::max(pause_least, pause_ / 2);
+            if (tried) pause_.shorten();
             budget_ =
                 std::min(tried ? longest : std::max(most, budget_), (tried ? took : budget_) * 2);
         } else if (slept_ && soon) {
             ++short_sleeps_;
         }
         if (tried) trying_ = false;
-        if (!trying_ && budget_ < most && short_sleeps_ >= pause_) {
+        if (!trying_ && budget_ < most && short_sleeps_ >= pause_.waits()) {
             trying_ = true;
             short_sleeps_ = 0;
         }
@@ -59,7 +56,7 @@ public:
         }
         if (looking_) {
             if (trying_) {
-                pause_ = std::min(pause_most, pause_ * 2);
+                pause_.lengthen();
             } else {
                 budget_ = std::max(least, Duration(budget_.picoseconds() / 2));
             }
@@ -80,7 +77,7 @@ private:
     bool trying_ = false;   // the next poll goes on beyond the budget, up to `longest`
     bool slept_ = false;
     std::uint32_t short_sleeps_ = 0;  // since the last try
-    std::uint32_t pause_ = pause_least;
+    DoublingPause pause_;             // in short sleeps, from one try to the next
 };
 
 }  // namespace wireproof::host

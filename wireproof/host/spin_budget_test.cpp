@@ -84,7 +84,7 @@ TEST(SpinBudget, SleepsThatWereShortMakeItTryALongLook) {
     SpinBudget budget;
     Instant now = at(0);
     find_nothing(budget, now);
-    EXPECT_EQ(sleeps_until_found(budget, now), static_cast<int>(SpinBudget::pause_least));
+    EXPECT_EQ(sleeps_until_found(budget, now), static_cast<int>(DoublingPause::least));
     for (int i = 0; i < 1000; ++i) {
         ASSERT_TRUE(is_found(budget, now, Duration::microseconds(12))) << i;
     }
@@ -101,7 +101,7 @@ TEST(SpinBudget, ATryOutlastsWhatArrivesBeforeTheFirstPoll) {
         slept += is_found(budget, now, Duration::microseconds(12)) ? 0 : 1;
         budget.heard(now);
     }
-    EXPECT_EQ(slept, static_cast<int>(SpinBudget::pause_least));
+    EXPECT_EQ(slept, static_cast<int>(DoublingPause::least));
 }
 
 TEST(SpinBudget, ATryIsNotSpentOnTheGapWithinABurst) {
@@ -113,7 +113,7 @@ TEST(SpinBudget, ATryIsNotSpentOnTheGapWithinABurst) {
         slept += is_found(budget, now, Duration::microseconds(12)) ? 0 : 1;
         (void)is_found(budget, now, Duration::nanoseconds(600));
     }
-    EXPECT_LE(slept, static_cast<int>(SpinBudget::pause_least));
+    EXPECT_LE(slept, static_cast<int>(DoublingPause::least));
 }
 
 TEST(SpinBudget, TriesThatFindSomethingComeNoSoonerThanTheFirst) {
@@ -121,7 +121,7 @@ TEST(SpinBudget, TriesThatFindSomethingComeNoSoonerThanTheFirst) {
     Instant now = at(0);
     for (int i = 0; i < 10; ++i) {
         find_nothing(budget, now);
-        EXPECT_EQ(sleeps_until_found(budget, now), static_cast<int>(SpinBudget::pause_least)) << i;
+        EXPECT_EQ(sleeps_until_found(budget, now), static_cast<int>(DoublingPause::least)) << i;
     }
 }
 
@@ -142,7 +142,7 @@ TEST(SpinBudget, ALookThatWasGivenUpFindsNothingLater) {
 /// anything.
 std::uint32_t sleeps_until_try(SpinBudget& budget, Instant& now) {
     for (std::uint32_t slept = 0;; ++slept) {
-        if (slept > 2 * SpinBudget::pause_most) return slept;
+        if (slept > 2 * DoublingPause::most) return slept;
         const Instant from = now;
         look_in_vain(budget, now);
         const bool tried = now - from > SpinBudget::least;
@@ -156,17 +156,17 @@ TEST(SpinBudget, TriesThatFindNothingBecomeRareAndOneThatDoesBringsThemBack) {
     SpinBudget budget;
     Instant now = at(0);
     find_nothing(budget, now);
-    ASSERT_EQ(sleeps_until_try(budget, now), SpinBudget::pause_least);
-    std::uint32_t pause = SpinBudget::pause_least;
+    ASSERT_EQ(sleeps_until_try(budget, now), DoublingPause::least);
+    std::uint32_t pause = DoublingPause::least;
     for (int i = 0; i < 10; ++i) {
-        pause = std::min(pause * 2, SpinBudget::pause_most);
+        pause = std::min(pause * 2, DoublingPause::most);
         // A try that found nothing also ended in a sleep.
         ASSERT_EQ(1 + sleeps_until_try(budget, now), pause);
     }
-    ASSERT_EQ(pause, SpinBudget::pause_most);
+    ASSERT_EQ(pause, DoublingPause::most);
     ASSERT_LT(sleeps_until_found(budget, now), 5000);
     find_nothing(budget, now);
-    EXPECT_EQ(sleeps_until_try(budget, now), SpinBudget::pause_most / 2);
+    EXPECT_EQ(sleeps_until_try(budget, now), DoublingPause::most / 2);
 }
 
 TEST(SpinBudget, LongSilencesAreNoReasonToTry) {

@@ -4,10 +4,10 @@
 // about 60 us each.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "wireproof/base/instant.hpp"
+#include "wireproof/host/doubling_pause.hpp"
 
 namespace wireproof::host {
 
@@ -20,13 +20,10 @@ public:
     /// A yield that is longer than this gave the processor to a thread that does not give it back.
     /// A sleeper would have preempted that thread.
     static constexpr Duration taken = Duration::milliseconds(1);
-    /// The number of waits without a yield after such a thread was met.
-    static constexpr std::uint32_t pause_least = 16;
-    static constexpr std::uint32_t pause_most = 1024;
 
     /// Something has arrived, or was done: the next yield begins another wait.
     void heard() {
-        if (waiting_ && !asleep_) pause_ = std::max(pause_least, pause_ / 2);
+        if (waiting_ && !asleep_) pause_.shorten();
         waiting_ = false;
     }
 
@@ -50,8 +47,8 @@ public:
         if (took < alone) asleep_ = true;
         if (took < taken) return;
         asleep_ = true;
-        pause_left_ = pause_;
-        pause_ = std::min(pause_ * 2, pause_most);
+        pause_left_ = pause_.waits();
+        pause_.lengthen();
     }
 
     /// In the last yield, other threads ran and gave the processor back. So a wait should yield at
@@ -64,7 +61,7 @@ private:
     bool waiting_ = false;
     bool crowded_ = false;
     bool asleep_ = false;  // the rest of this wait does not yield
-    std::uint32_t pause_ = pause_least;
+    DoublingPause pause_;  // after such a thread was met, so many waits do not yield
     std::uint32_t pause_left_ = 0;
 };
 

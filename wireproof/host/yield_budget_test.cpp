@@ -41,7 +41,7 @@ TEST(YieldBudget, AWaitThatIsAloneOnItsProcessorYieldsOnce) {
 TEST(YieldBudget, AThreadThatKeepsTheProcessorEndsTheYieldsOfTheNextWaits) {
     YieldBudget budget;
     Instant now;
-    std::uint32_t pause = YieldBudget::pause_least;
+    std::uint32_t pause = DoublingPause::least;
     for (int met = 0; met < 10; ++met) {
         budget.heard();
         ASSERT_EQ(yields_in_vain(budget, now, Duration::milliseconds(3)), 1);
@@ -50,9 +50,9 @@ TEST(YieldBudget, AThreadThatKeepsTheProcessorEndsTheYieldsOfTheNextWaits) {
             ASSERT_FALSE(budget.yield(now)) << met << ", " << wait;
             ASSERT_FALSE(budget.yield(now)) << "the next turn of the same wait";
         }
-        pause = std::min(pause * 2, YieldBudget::pause_most);
+        pause = std::min(pause * 2, DoublingPause::most);
     }
-    EXPECT_EQ(pause, YieldBudget::pause_most);
+    EXPECT_EQ(pause, DoublingPause::most);
 }
 
 TEST(YieldBudget, WaitsThatFindSomethingMakeThePauseShorter) {

@@ -15,9 +15,6 @@
 namespace wireproof::host {
 namespace {
 
-// Longer than a rank needs for the longest answer on a slow link, also if it gets no processor for
-// a while.
-constexpr Duration reply_patience = Duration::milliseconds(120'000);
 constexpr Duration pause_without_descriptors = Duration::milliseconds(100);
 constexpr int connections_waiting_max = 1024;
 constexpr std::uint64_t listening = 0;  // in the place of the number of a connection
@@ -201,7 +198,7 @@ void RendezvousServer::send_replies(Instant now) {
         const auto found = peers_.find(reply->to);
         if (found == peers_.end()) continue;
         found->second.reply = std::move(reply->bytes);
-        found->second.deadline = now + reply_patience;
+        found->second.deadline = now + RendezvousTable::patience;
         send_rest(reply->to);
     }
 }

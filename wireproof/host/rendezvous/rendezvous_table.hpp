@@ -21,8 +21,8 @@ namespace wireproof::host {
 
 class RendezvousTable {
 public:
-    /// A connection must have sent its entry by this time after it was opened. A rank may get no
-    /// processor for a while.
+    /// A connection must have sent its entry by this time after it was opened, and must take its
+    /// answer within it. A rank may get no processor for a while, or have a slow link.
     static constexpr Duration patience = Duration::milliseconds(120'000);
     /// So many more connections than ranks may be open without a complete entry. If one more is
     /// opened, the oldest of them is refused.

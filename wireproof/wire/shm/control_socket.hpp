@@ -13,6 +13,7 @@
 
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/base/expected.hpp"
+#include "wireproof/base/instant.hpp"
 #include "wireproof/os/descriptor.hpp"
 
 namespace wireproof {
@@ -55,6 +56,13 @@ public:
 private:
     Descriptor socket_;
 };
+
+/// A node that is awake looks at its sockets once in this time, because a look is a system call.
+/// Only meetings and ends wait for it.
+inline constexpr Duration between_socket_looks = Duration::milliseconds(1);
+/// While a process has no free descriptor, it does not listen: a caller that waits would keep the
+/// listener readable. It tries again after this time.
+inline constexpr Duration accept_pause = Duration::milliseconds(10);
 
 /// Where a node of a job listens. A name without '/' is in the abstract namespace of the network
 /// namespace, so there is no file. A name with '/' is the beginning of a path, for nodes in

@@ -75,7 +75,7 @@ void ShmWire::next_turn() {
             return;
         }
     }
-    look_at_ = looked_at_by_ = now_ + between_looks;
+    look_at_ = looked_at_by_ = now_ + between_socket_looks;
     look();
     call_the_absent(now_);
     accept_again(now_);

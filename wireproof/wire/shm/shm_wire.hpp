@@ -129,7 +129,7 @@ public:
     /// of a lost peer is over.
     Instant next_deadline() const {
         const Instant next = std::min(next_call_, accept_at_);
-        return copying_ == 0 ? next : std::min(next, now_ + between_looks);
+        return copying_ == 0 ? next : std::min(next, now_ + between_socket_looks);
     }
 
     /// For a forked child: closes the parent's sockets, so that peers notice when the parent dies,
@@ -182,8 +182,6 @@ public:
     bool maps_memory(PeerId peer, std::uint64_t address, std::size_t size);
 
 private:
-    static constexpr Duration between_looks = Duration::milliseconds(1);
-
     struct OwnAllocation {
         Descriptor memory;
         Descriptor read_only;

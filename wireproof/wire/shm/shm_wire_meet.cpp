@@ -20,8 +20,6 @@ namespace {
 constexpr std::size_t nodes_max = 65'536;
 constexpr std::size_t callers_max = 64;
 constexpr Duration longest_call_interval = Duration::milliseconds(64);
-// While this process has no free descriptor, a caller that waits would keep watch_ readable.
-constexpr Duration accept_pause = Duration::milliseconds(10);
 // Of one peer or listener in one look. What is left keeps watch_ readable.
 constexpr std::size_t callers_at_once = 64;
 constexpr std::size_t messages_at_once = 16;

@@ -9,6 +9,7 @@
 #include "wireproof/front/verbs/cm/core.hpp"
 #include "wireproof/front/verbs/cm/events.hpp"
 #include "wireproof/front/verbs/device/addressing.hpp"
+#include "wireproof/front/verbs/device/limits.hpp"
 #include "wireproof/proto/ib/packet/path_mtu.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
@@ -153,7 +154,7 @@ int RdmaCm::request(Instant now, ib::ConnectionManagement& management, CmIdentif
                        .ack_timeout = one.ack_timeout};
     if (one.nobody) return refuse_for_nobody(one), 0;
     one.question = request;
-    one.may_be_early_until = now + early_most;
+    one.may_be_early_until = now + limits::early_most;
     return send_question(now, management, one);
 }
 
@@ -212,7 +213,7 @@ int RdmaCm::ask_service(Instant now, ib::ConnectionManagement& management, CmIde
     put_addresses(one, own_gid(), request.private_bytes);
     if (one.nobody) return refuse_for_nobody(one), 0;
     one.question = request;
-    one.may_be_early_until = now + early_most;
+    one.may_be_early_until = now + limits::early_most;
     return send_question(now, management, one);
 }
 

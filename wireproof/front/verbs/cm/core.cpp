@@ -15,6 +15,7 @@
 
 #include "wireproof/front/verbs/cm/events.hpp"
 #include "wireproof/front/verbs/device/addressing.hpp"
+#include "wireproof/front/verbs/device/limits.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 
 namespace wireproof::verbs {
@@ -25,7 +26,6 @@ using State = CmIdentifier::State;
 constexpr std::uint16_t first_free_port = 0x8000;
 constexpr std::uint16_t free_ports = 28232;  // from the first one on; the kernel's default range
 constexpr std::uint32_t backlog_max = 1024;
-constexpr Duration between_connection_looks = Duration::milliseconds(10);
 
 std::uint64_t service_of(const CmIdentifier& one) {
     return std::uint64_t{one.space} << 16 | one.source.port;
@@ -261,7 +261,7 @@ int RdmaCm::resolve_address(const ChannelPointer& channel, std::uint32_t number,
                     if (one.state != State::bound) return EINVAL;
                     one.destination = destination.address;
                     one.state = State::resolving;
-                    one.resolved_by = now + std::min(limit, early_most);
+                    one.resolved_by = now + std::min(limit, limits::early_most);
                     seek(now, one);
                     return 0;
                 });

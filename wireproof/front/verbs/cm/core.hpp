@@ -20,6 +20,8 @@
 namespace wireproof::verbs {
 
 inline constexpr std::uint8_t cm_hop_limit = 64;
+/// While something is looked for that may come at any time, such as the name of a listener.
+inline constexpr Duration between_connection_looks = Duration::milliseconds(10);
 inline constexpr std::uint32_t datagram_key =
     0x01234567;  // rdma_cm gives it to all datagram queue pairs
 
@@ -87,9 +89,6 @@ struct CmIdentifier {
 
     bool is_datagram() const;
 };
-
-/// How much later than the client a server may begin to listen, if both start at the same time.
-inline constexpr Duration early_most = Duration::milliseconds(1000);
 
 /// Any thread may call any function. A function with an int result returns 0 or an errno. Each
 /// identifier belongs to one channel: the result is ENOENT if the identifier does not exist, and

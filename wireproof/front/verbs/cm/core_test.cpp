@@ -7,6 +7,7 @@
 
 #include "wireproof/front/verbs/cm/events.hpp"
 #include "wireproof/front/verbs/device/addressing.hpp"
+#include "wireproof/front/verbs/device/limits.hpp"
 #include "wireproof/front/verbs/objects/context.hpp"
 #include "wireproof/front/verbs/objects/verbs_test_kit.hpp"
 #include "wireproof/wire/udp/own_hosts_test_kit.hpp"
@@ -67,7 +68,8 @@ protected:
     enum class When : std::uint8_t { soon, late };
     void refuse(When when, proto::ib::CmEvent event) {
         event.id = connection().value();
-        const Instant at = when == When::soon ? before_question : after_question + early_most;
+        const Instant at =
+            when == When::soon ? before_question : after_question + limits::early_most;
         cm.engine().managing([&](Instant, proto::ib::ConnectionManagement& management) {
             cm.on_event(at, management, event);
             return 0;
@@ -128,7 +130,7 @@ TEST_F(Refused, AndDestroyedAsksNoMore) {
     refuse(When::soon, rejection(proto::ib::CmReason::invalid_service));
     std::uint32_t taken = 0;
     EXPECT_EQ(cm.destroy(channel, id, taken), 0);
-    pass(after_question + early_most);
+    pass(after_question + limits::early_most);
     EXPECT_FALSE(connection());
 }
 
@@ -227,7 +229,8 @@ protected:
     void SetUp() override {
         ASSERT_EQ(cm.create(channel, 1, RDMA_PS_TCP, 0, id), 0);
         before = cm.engine().now();
-        ASSERT_EQ(cm.resolve_address(channel, id, {}, {.address = name}, early_most * 10), 0);
+        ASSERT_EQ(cm.resolve_address(channel, id, {}, {.address = name}, limits::early_most * 10),
+                  0);
         after = cm.engine().now();
     }
 
@@ -238,11 +241,12 @@ protected:
 
 TEST_F(NameOfNobody, IsLookedForAMomentLonger) {
     const auto is_resolved = [&] { return told(cm_event::address_resolved) == 1; };
-    pass(before + (early_most - Duration(1)), [&](proto::ib::ConnectionManagement& management) {
-        EXPECT_FALSE(is_resolved());
-        cm.on_deadline(after + early_most * 2, management);
-        EXPECT_TRUE(is_resolved()) << "the device answers that nobody listens";
-    });
+    pass(before + (limits::early_most - Duration(1)),
+         [&](proto::ib::ConnectionManagement& management) {
+             EXPECT_FALSE(is_resolved());
+             cm.on_deadline(after + limits::early_most * 2, management);
+             EXPECT_TRUE(is_resolved()) << "the device answers that nobody listens";
+         });
 }
 
 TEST_F(NameOfNobody, IsFoundOnceSomebodyListens) {

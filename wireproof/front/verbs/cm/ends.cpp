@@ -9,7 +9,6 @@ namespace {
 using State = CmIdentifier::State;
 
 constexpr Duration between_watches = Duration::milliseconds(500);
-constexpr Duration before_second_watch = Duration::milliseconds(10);
 
 }  // namespace
 
@@ -43,7 +42,8 @@ void RdmaCm::look_after_peers(Instant now, proto::ib::ConnectionManagement& mana
             continue;
         }
         one.peer_missed = gone;
-        next_watch_ = earliest(next_watch_, now + (gone ? before_second_watch : between_watches));
+        next_watch_ =
+            earliest(next_watch_, now + (gone ? between_connection_looks : between_watches));
     }
 }
 

@@ -94,7 +94,7 @@ Engine::Engine(Rocev2Wire wire, const Setup& setup)
       connections_(port_, {.ca_guid = ::be64toh(device_guid()),
                            .first_id = static_cast<std::uint32_t>(mix64(seed_ ^ 0x434D)),
                            .response_timeout = 20,  // 4.3 s, as Linux asks for
-                           .grace = Duration::milliseconds(1000)}) {
+                           .grace = limits::early_most}) {
     port_.neighbours().set_own_gid(gid_of(address_));
     port_.memory().copy_with(&host::copy_guarded);
     shown_ = rdma::ShownPort::open(

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "wireproof/base/instant.hpp"
 #include "wireproof/proto/ib/packet/path_mtu.hpp"
 #include "wireproof/proto/ib/transport/send_queue.hpp"
 
@@ -32,6 +33,8 @@ inline constexpr std::size_t strangers = 2048;
 inline constexpr std::uint64_t message = proto::ib::message_max;
 inline constexpr int gids = 2;
 inline constexpr int port = 1;  // the only port
+/// How much later than the client a server may begin to listen, if both start at the same time.
+inline constexpr Duration early_most = Duration::milliseconds(1000);
 
 /// True if a program may ask for this number.
 constexpr bool within(std::uint64_t asked, int most) {

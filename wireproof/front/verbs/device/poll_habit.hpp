@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "wireproof/base/instant.hpp"
+#include "wireproof/host/spin_budget.hpp"
 
 namespace wireproof::verbs {
 
@@ -102,7 +103,7 @@ public:
 
 private:
     /// True if the last poll was a moment ago.
-    bool is_polling(Instant now) const { return now - polled_at() < Duration::microseconds(60); }
+    bool is_polling(Instant now) const { return now - polled_at() < host::SpinBudget::most; }
     void distrust() {
         comes_back_ = false;
         soon_in_a_row_ = came_back_ = 0;

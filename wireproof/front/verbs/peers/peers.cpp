@@ -14,10 +14,8 @@
 namespace wireproof::verbs {
 namespace {
 
-constexpr Duration between_peer_looks = Duration::milliseconds(1);
 constexpr Duration between_udp = Duration::microseconds(20);
 constexpr Duration longest_hold = Duration::milliseconds(100);
-constexpr Duration until_listening_again = Duration::milliseconds(100);
 constexpr Duration between_pings = Duration::milliseconds(50);
 constexpr std::size_t callers_max = 64;
 constexpr std::size_t datagrams_at_once = 32;
@@ -318,11 +316,11 @@ ShmCounters Peers::shared_counters() const {
 }
 
 void Peers::look(Instant now) {
-    look_at_ = now + between_peer_looks;
+    look_at_ = now + between_socket_looks;
     if (now >= held_until_) held_until_ = never;
     if (now >= listen_again_) {
         const bool watched = watch(listener_.handle(), Tag::listener);
-        listen_again_ = watched ? never : now + until_listening_again;
+        listen_again_ = watched ? never : now + accept_pause;
     }
     std::array<epoll_event, 32> events{};
     const int count =
@@ -350,7 +348,7 @@ void Peers::accept_callers(Instant now) {
             // No descriptor is left. The caller that waits would keep the epoll descriptor
             // readable, so the listener is not watched for a while.
             unwatch(listener_.handle());
-            listen_again_ = now + until_listening_again;
+            listen_again_ = now + accept_pause;
             return;
         }
         if (!caller->of_this_user()) continue;

@@ -246,7 +246,7 @@ TEST(VerbsPeers, ACallerWaitsWhereNoDescriptorIsLeft) {
         const test::Below limit(128);
         for (int one = ::dup(0); one >= 0; one = ::dup(0)) taken.emplace_back(one);
         EXPECT_EQ(a.take(clock.pass()), "");
-        EXPECT_EQ(a.peers.next_deadline(), clock.now() + Duration::milliseconds(100));
+        EXPECT_EQ(a.peers.next_deadline(), clock.now() + accept_pause);
         pollfd waits{a.peers.wait_handles()[0], POLLIN, 0};
         EXPECT_EQ(::poll(&waits, 1, 0), 0);
         for (int i = 0; i < 20; ++i) EXPECT_EQ(a.take(clock.pass()), "");
