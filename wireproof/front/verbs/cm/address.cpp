@@ -1,14 +1,14 @@
 #include "wireproof/front/verbs/cm/address.hpp"
 
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
-#include <string>
 
 #include "wireproof/front/verbs/device/addressing.hpp"
 #include "wireproof/proto/ib/packet/gid.hpp"
@@ -20,20 +20,50 @@ namespace {
 constexpr sa_family_t af_ib = 27;
 constexpr std::size_t native_size = 48;  // bytes of a sockaddr_ib
 
-/// The address in the form of the kernel's table of sockets: words of 32 bits in the host's byte
-/// order.
-std::string in_table(const Address& address) {
-    std::array<char, 16> digits{};
-    std::string text;
-    const std::size_t words = address.family == Address::Family::ipv6 ? 4 : 1;
-    for (std::size_t i = 0; i < words; ++i) {
-        std::uint32_t word = 0;
-        std::memcpy(&word, address.host.data() + i * sizeof word, sizeof word);
-        std::snprintf(digits.data(), digits.size(), "%08X", word);
-        text += digits.data();
+/// Asks for the socket that gets a datagram to this address if it comes by the loopback interface,
+/// as all datagrams between processes of a host do.
+struct Question {
+    explicit Question(const Address& address) {
+        constexpr std::uint32_t loopback = 1;  // the same number in each network namespace
+        const bool ipv6 = address.family == Address::Family::ipv6;
+        header.nlmsg_len = sizeof *this;
+        header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+        header.nlmsg_flags = NLM_F_REQUEST;
+        wanted.sdiag_family = ipv6 ? AF_INET6 : AF_INET;
+        wanted.sdiag_protocol = IPPROTO_UDP;
+        wanted.idiag_states = ~0U;
+        // In questions about UDP, the destination is the address of the socket itself.
+        wanted.id.idiag_dport = htons(address.port);
+        std::memcpy(wanted.id.idiag_dst, address.host.data(), ipv6 ? 16 : 4);
+        wanted.id.idiag_if = loopback;
+        wanted.id.idiag_cookie[0] = wanted.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
     }
-    std::snprintf(digits.data(), digits.size(), ":%04X", address.port);
-    return text + digits.data();
+
+    nlmsghdr header{};
+    inet_diag_req_v2 wanted{};
+};
+
+/// Empty: no answer. 0: no such socket, or this kernel has no such service.
+std::optional<std::uint64_t> ask_kernel(const Descriptor& netlink, const Address& address) {
+    const Question question(address);
+    if (::send(netlink.handle(), &question, sizeof question, 0) != ssize_t{sizeof question}) {
+        return std::nullopt;
+    }
+    std::array<std::byte, 1024> room{};
+    const ssize_t size = ::recv(netlink.handle(), room.data(), room.size(), MSG_DONTWAIT);
+    nlmsghdr header{};
+    const auto read = [&](auto& to) {
+        if (size < ssize_t{NLMSG_HDRLEN + sizeof to}) return false;
+        std::memcpy(&to, room.data() + NLMSG_HDRLEN, sizeof to);
+        return true;
+    };
+    if (size < ssize_t{sizeof header}) return std::nullopt;
+    std::memcpy(&header, room.data(), sizeof header);
+    nlmsgerr failed{};
+    if (header.nlmsg_type == NLMSG_ERROR && read(failed) && failed.error == -ENOENT) return 0;
+    inet_diag_msg found{};
+    if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY || !read(found)) return std::nullopt;
+    return std::uint64_t{found.id.idiag_cookie[1]} << 32 | found.id.idiag_cookie[0];
 }
 
 }  // namespace
@@ -83,6 +113,10 @@ bool is_host_name(const Address& address) {
     return address.is_set() && address.host == host;
 }
 
+bool needs_registry(const Address& address) {
+    return is_any(address) || is_host_name(address);
+}
+
 bool is_same_host(const Address& one, const Address& other) {
     return one.family == other.family && one.host == other.host;
 }
@@ -91,40 +125,14 @@ bool is_local(const Address& address) {
     return address.is_loopback() || interface_of(address) != 0;
 }
 
-// This looks into the table instead of trying to bind the port. A process that starts at this
-// moment would find the port taken.
-bool is_nobodys(const Address& address) {
-    if (!is_local(address)) return false;
-    const SocketsOfHost sockets;
-    return sockets.known() && !sockets.at(address);
-}
-
-SocketsOfHost::SocketsOfHost() {
-    for (const char* const name : {"/proc/net/udp", "/proc/net/udp6"}) {
-        std::ifstream table(name);
-        if (!table.is_open()) continue;
-        known_ = true;
-        std::string line;
-        std::getline(table, line);  // the names of the columns
-        while (std::getline(table, line)) {
-            std::istringstream columns(line);
-            std::string local;
-            std::string other;
-            std::uint64_t inode = 0;
-            columns >> other >> local;
-            for (int column = 2; column < 9; ++column) columns >> other;
-            if (columns >> inode) inodes_[local] = inode;
-        }
-    }
-}
-
-std::optional<std::uint64_t> SocketsOfHost::at(const Address& address) const {
-    const Address any{.family = address.family, .port = address.port};
-    for (const Address& one : {address, any}) {
-        const auto found = inodes_.find(in_table(one));
-        if (found != inodes_.end()) return found->second;
-    }
-    return std::nullopt;
+// This asks instead of trying to bind the port: a process that starts at this moment would find the
+// port taken. A kernel without the service says of every address that it has no socket. So it is
+// asked for our own socket, too.
+std::optional<std::uint64_t> socket_at(const Address& address, const Address& own) {
+    if (is_same_host(address, own) || !is_local(address)) return std::nullopt;
+    const Descriptor netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+    if (!netlink.is_open() || ask_kernel(netlink, own).value_or(0) == 0) return std::nullopt;
+    return ask_kernel(netlink, address);
 }
 
 }  // namespace wireproof::verbs

@@ -4,9 +4,7 @@
 #include <sys/socket.h>
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
 
 #include "wireproof/wire/udp/address.hpp"
 
@@ -29,27 +27,18 @@ std::uint16_t store_socket_address(const Address& address, void* to);
 bool is_any(const Address& address);
 /// True for 127.0.0.1 and ::1. They name the host, not one of its processes.
 bool is_host_name(const Address& address);
+/// True if the address names the host instead of one process. The registry then says which process
+/// a request is for.
+bool needs_registry(const Address& address);
 bool is_same_host(const Address& one, const Address& other);
 
 /// Whether the address is one of this host.
 bool is_local(const Address& address);
-/// True if the address is one of this host and no process has the device's port there. The result
-/// is also false if the kernel's table cannot be read.
-bool is_nobodys(const Address& address);
-
-/// The datagram sockets of this network namespace at the time of construction, from the kernel's
-/// table.
-class SocketsOfHost {
-public:
-    SocketsOfHost();
-    bool known() const { return known_; }
-    /// A number that identifies the socket that receives for this address and port. The result is
-    /// empty if there is no such socket, or if the table is not known.
-    std::optional<std::uint64_t> at(const Address& address) const;
-
-private:
-    bool known_ = false;
-    std::map<std::string, std::uint64_t> inodes_;
-};
+/// Which socket of another process of this host receives what is sent to the address: the number
+/// that the kernel gave to the socket (its cookie), or 0 if no socket does. It is one question to
+/// the kernel, however many sockets there are. The result is empty if the address is our own
+/// (`own`, at which the device has its socket) or one of another host, or if the kernel does not
+/// answer such questions.
+std::optional<std::uint64_t> socket_at(const Address& address, const Address& own);
 
 }  // namespace wireproof::verbs

@@ -7,7 +7,11 @@
 #include <poll.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_cm.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -187,6 +191,59 @@ inline std::uint16_t port_of(const rdma_ucm_query_addr_resp& answer) {
     std::memcpy(&address, &answer.src_addr, sizeof address);
     return ntohs(address.sin_port);
 }
+
+/// A process with an address of its own.
+class CmPeerProcess {
+public:
+    CmPeerProcess() {
+        EXPECT_EQ(::pipe(pipe_.data()), 0);
+        process_ = ::fork();
+        if (process_ == 0) connect_and_wait();
+    }
+    CmPeerProcess(const CmPeerProcess&) = delete;
+    CmPeerProcess& operator=(const CmPeerProcess&) = delete;
+    ~CmPeerProcess() {
+        kill();
+        for (const int handle : pipe_) ::close(handle);
+    }
+
+    /// Connects it to a new listener.
+    void connect_to(CmFile& server) {
+        const std::uint32_t listener = server.created(uid_of_listener);
+        ASSERT_EQ(server.bind(listener, ip("0.0.0.0", 0)), 0);
+        const std::uint16_t port = port_of(server.query(listener, RDMA_USER_CM_QUERY_ADDR));
+        ASSERT_EQ(server.listen(listener), 0);
+        ASSERT_EQ(::write(pipe_[1], &port, sizeof port), ssize_t{sizeof port});
+        const auto request = server.event(cm_event::connect_request);
+        ASSERT_EQ(server.accept(request.id, uid_of_accepted, CmFile::parameters(0x22, "")), 0);
+        EXPECT_EQ(server.event(cm_event::established).uid, uid_of_accepted);
+    }
+    void kill() {
+        if (process_ <= 0) return;
+        ::kill(process_, SIGKILL);
+        ::waitpid(process_, nullptr, 0);
+        process_ = 0;
+    }
+
+private:
+    [[noreturn]] void connect_and_wait() {
+        std::uint16_t port = 0;
+        if (::read(pipe_[0], &port, sizeof port) != ssize_t{sizeof port}) ::_exit(1);
+        CmFile client;
+        const std::uint32_t id = client.created(uid_of_asker);
+        client.resolve(id, ip("127.0.0.1", port));
+        client.event(cm_event::address_resolved);
+        client.resolve_route(id);
+        client.event(cm_event::route_resolved);
+        client.connect(id, CmFile::parameters(0x11, ""));
+        client.event(cm_event::connect_response);
+        client.accept(id, 0, {});
+        for (;;) ::pause();
+    }
+
+    std::array<int, 2> pipe_{};
+    pid_t process_ = 0;
+};
 
 class Cm : public testing::Test {
 protected:

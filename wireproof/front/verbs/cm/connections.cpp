@@ -9,7 +9,6 @@
 #include "wireproof/front/verbs/cm/core.hpp"
 #include "wireproof/front/verbs/cm/events.hpp"
 #include "wireproof/front/verbs/device/addressing.hpp"
-#include "wireproof/front/verbs/device/limits.hpp"
 #include "wireproof/proto/ib/packet/path_mtu.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
@@ -119,9 +118,11 @@ void RdmaCm::over(CmIdentifier& one) {
 int RdmaCm::connect(const ChannelPointer& channel, std::uint32_t number,
                     const rdma_ucm_conn_param& asked) {
     if (asked.valid == 0) return EINVAL;
+    const auto socket = socket_of_peer(channel, number);
     return with(channel, number,
                 [&](CmIdentifier& one, Instant now, ib::ConnectionManagement& management) {
                     if (one.state != State::route_resolved) return EINVAL;
+                    one.peer_socket = socket;
                     return one.is_datagram() ? ask_service(now, management, one, asked)
                                              : request(now, management, one, asked);
                 });
@@ -152,58 +153,7 @@ int RdmaCm::request(Instant now, ib::ConnectionManagement& management, CmIdentif
                        .traffic_class = one.traffic_class,
                        .hop_limit = cm_hop_limit,
                        .ack_timeout = one.ack_timeout};
-    if (one.nobody) return refuse_for_nobody(one), 0;
-    one.question = request;
-    one.may_be_early_until = now + limits::early_most;
-    return send_question(now, management, one);
-}
-
-int RdmaCm::send_question(Instant now, ib::ConnectionManagement& management, CmIdentifier& one) {
-    const auto peer = engine_->find_peer(one.peer);
-    if (!peer) return ENETUNREACH;
-    watch(now, one);
-    const auto* const request = std::get_if<ib::CmRequest>(&one.question);
-    one.connection =
-        request != nullptr
-            ? management.connect(now, *peer, *request)
-            : management.resolve(now, *peer, std::get<ib::CmServiceRequest>(one.question));
-    if (!one.connection) return ENOMEM;
-    connections_[*one.connection] = one.number;
-    one.state = State::requesting;
-    return 0;
-}
-
-/// True if this side asks again after a refusal, which the program then does not see: the peer did
-/// not listen yet, or it named its smaller path MTU.
-bool RdmaCm::may_ask_again(Instant now, CmIdentifier& one, const ib::CmEvent& event) {
-    constexpr Duration pause = Duration::milliseconds(50);
-    const auto* const service = std::get_if<ib::CmServiceReply>(&event.message);
-    const auto* const reject = std::get_if<ib::CmReject>(&event.message);
-    if (one.state != State::requesting) return false;
-    const bool nobody = service != nullptr
-                            ? service->status == ib::CmServiceStatus::unsupported
-                            : reject != nullptr && reject->reason == ib::CmReason::invalid_service;
-    if (nobody && now < one.may_be_early_until) {
-        one.asks_again_at = now + pause;
-        return true;
-    }
-    auto* const request = std::get_if<ib::CmRequest>(&one.question);
-    const bool narrow = request != nullptr && reject != nullptr && reject->detail_length > 0 &&
-                        reject->reason == ib::CmReason::invalid_path_mtu;
-    if (!narrow) return false;
-    const auto less = ib::path_mtu_of(std::to_integer<std::uint8_t>(reject->detail[0]));
-    if (!less || *less >= one.path_mtu) return false;
-    one.path_mtu = *less;
-    request->path_mtu = ib::path_mtu_code(*less);
-    one.asks_again_at = now;
-    return true;
-}
-
-void RdmaCm::ask_again(Instant now, ib::ConnectionManagement& management, CmIdentifier& one) {
-    one.asks_again_at = never;
-    if (send_question(now, management, one) == 0) return;
-    over(one);
-    tell(one, cm_event::unreachable, -ENOMEM);
+    return ask_first(now, management, one, request);
 }
 
 int RdmaCm::ask_service(Instant now, ib::ConnectionManagement& management, CmIdentifier& one,
@@ -211,17 +161,17 @@ int RdmaCm::ask_service(Instant now, ib::ConnectionManagement& management, CmIde
     ib::CmServiceRequest request{.service = service_asked(one)};
     if (!put(private_data(asked), address_header, request.private_bytes)) return EINVAL;
     put_addresses(one, own_gid(), request.private_bytes);
-    if (one.nobody) return refuse_for_nobody(one), 0;
-    one.question = request;
-    one.may_be_early_until = now + limits::early_most;
-    return send_question(now, management, one);
+    return ask_first(now, management, one, request);
 }
 
 int RdmaCm::accept(const ChannelPointer& channel, std::uint32_t number, std::uint64_t uid,
                    const rdma_ucm_conn_param& asked) {
+    const auto socket = socket_of_peer(channel, number);
     return with(channel, number,
                 [&](CmIdentifier& one, Instant now, ib::ConnectionManagement& management) {
                     if (!one.connection) return EINVAL;
+                    one.peer_socket = socket;
+                    watch(now, one);
                     if (asked.valid == 0) {
                         if (!management.confirm(now, *one.connection)) return EINVAL;
                         one.state = State::connected;
@@ -318,16 +268,16 @@ void RdmaCm::take(Instant now, ib::ConnectionManagement& management, const ib::C
     const auto found = connections_.find(event.id);
     if (found == connections_.end()) return;
     CmIdentifier& one = identifiers_.at(found->second);
-    if (!may_ask_again(now, one, event)) return on_answer(now, one, event);
+    if (!may_ask_again(now, one, event)) return on_answer(one, event);
     connections_.erase(found);
     one.connection.reset();
-    next_look_ = earliest(next_look_, one.asks_again_at);
+    next_try_ = earliest(next_try_, one.asks_again_at);
 }
 
-void RdmaCm::on_answer(Instant now, CmIdentifier& one, const ib::CmEvent& event) {
+void RdmaCm::on_answer(CmIdentifier& one, const ib::CmEvent& event) {
     using What = ib::CmEvent::What;
     switch (event.what) {
-        case What::replied: return on_reply(now, one, std::get<ib::CmReply>(event.message));
+        case What::replied: return on_reply(one, std::get<ib::CmReply>(event.message));
         case What::established:
             one.state = State::connected;
             return tell(one, cm_event::established);
@@ -339,8 +289,10 @@ void RdmaCm::on_answer(Instant now, CmIdentifier& one, const ib::CmEvent& event)
     }
 }
 
-void RdmaCm::on_reply(Instant now, CmIdentifier& one, const ib::CmReply& reply) {
-    watch(now, one);
+void RdmaCm::on_reply(CmIdentifier& one, const ib::CmReply& reply) {
+    // Not always the process that was asked. The program's answer looks at its socket.
+    one.peer_socket.reset();
+    one.peer_gone = false;
     one.state = State::replied;
     one.send_psn = reply.starting_psn;
     one.remote_queue_pair = reply.queue_pair;
@@ -429,8 +381,9 @@ void RdmaCm::on_request(Instant now, ib::ConnectionManagement& management,
         return refuse(ib::CmReason::no_resources, ib::CmServiceStatus::no_queue_pair);
     }
     CmIdentifier& one = add_requested(*heard, event.id, *gid);
-    if (!asked.datagrams) watch(now, one);
-    if (is_local(one.destination)) take_host_name(*addresses, one.destination);
+    one.peer_number = event.peer;
+    const bool is_local = one.destination.is_loopback() || engine_->has_met(event.peer);
+    if (is_local) take_host_name(*addresses, one.destination);
     one.destination.port = addresses->source_port;
     CmChannelEvent news{.of = heard->number, .taken = heard->taken};
     news.response.uid = heard->uid;

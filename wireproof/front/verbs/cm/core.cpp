@@ -1,5 +1,5 @@
-// Identifiers: creation, binding to ports, resolution, destruction. connections.cpp has the
-// connections.
+// Identifiers: creation, resolution, destruction. cm_ports.cpp has their ports, and
+// cm_connections.cpp the connections.
 #include "wireproof/front/verbs/cm/core.hpp"
 
 #include <infiniband/verbs.h>
@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -23,21 +22,11 @@ namespace {
 
 using State = CmIdentifier::State;
 
-constexpr std::uint16_t first_free_port = 0x8000;
-constexpr std::uint16_t free_ports = 28232;  // from the first one on; the kernel's default range
-constexpr std::uint32_t backlog_max = 1024;
-
-std::uint64_t service_of(const CmIdentifier& one) {
-    return std::uint64_t{one.space} << 16 | one.source.port;
-}
-
-/// True if the address names the host instead of one process. The registry then says which process
-/// a request is for.
-bool needs_registry(const Address& address) {
-    return is_any(address) || is_host_name(address);
-}
-
 }  // namespace
+
+std::uint64_t CmIdentifier::service() const {
+    return std::uint64_t{space} << 16 | source.port;
+}
 
 bool CmIdentifier::is_datagram() const {
     return qp_type == IBV_QPT_UD;
@@ -49,9 +38,13 @@ RdmaCm::RdmaCm(std::shared_ptr<Engine> engine)
 }
 
 RdmaCm::~RdmaCm() {
-    if (!engine_->is_ours()) return;
+    if (!engine_->is_ours()) {
+        (void)looker_.release();  // the thread is the parent's
+        return;
+    }
     linger();
-    engine_->forget_connections(*this);
+    engine_->forget_connections(*this);  // after this nobody starts or wakes the looker
+    looker_.reset();
 }
 
 // If a DREQ gets lost after the process has exited, nobody sends it again, and the peer would
@@ -109,7 +102,8 @@ int RdmaCm::create(const ChannelPointer& channel, std::uint64_t uid, std::uint16
 }
 
 int RdmaCm::destroy(const ChannelPointer& channel, std::uint32_t number, std::uint32_t& taken) {
-    return with(
+    const std::lock_guard alone(naming_);
+    const int error = with(
         channel, number,
         [&](const CmIdentifier& one, Instant now, proto::ib::ConnectionManagement& management) {
             const auto counted = one.taken;
@@ -117,6 +111,8 @@ int RdmaCm::destroy(const ChannelPointer& channel, std::uint32_t number, std::ui
             taken = *counted;
             return 0;
         });
+    give_up_services();
+    return error;
 }
 
 void RdmaCm::forget(Instant now, proto::ib::ConnectionManagement& management,
@@ -133,6 +129,7 @@ void RdmaCm::forget(Instant now, proto::ib::ConnectionManagement& management,
 }
 
 void RdmaCm::close_identifiers(const CmChannel* channel) {
+    const std::lock_guard alone(naming_);
     engine_->managing([&](Instant now, proto::ib::ConnectionManagement& management) {
         std::vector<std::uint32_t> numbers;
         for (const auto& [number, one] : identifiers_) {
@@ -143,6 +140,7 @@ void RdmaCm::close_identifiers(const CmChannel* channel) {
         }
         return 0;
     });
+    give_up_services();
 }
 
 void RdmaCm::close(const ChannelPointer& channel) {
@@ -155,140 +153,42 @@ void RdmaCm::close_all() {
     linger();
 }
 
-int RdmaCm::bind(const ChannelPointer& channel, std::uint32_t number, const CmName& name) {
-    return with(channel, number, [&](CmIdentifier& one, Instant, proto::ib::ConnectionManagement&) {
-        if (one.state != State::idle) return EINVAL;
-        if (name.native) {
-            one.native = true;
-            one.state = State::bound;
-            return 0;
-        }
-        return bind_to(one, name.address, true);
-    });
-}
-
-/// `claims`: other processes must be able to find the service by the name of the host.
-int RdmaCm::bind_to(CmIdentifier& one, const Address& address, bool claims) {
-    const bool named = needs_registry(address);
-    if (!named && !is_same_host(address, engine_->address())) return EADDRNOTAVAIL;
-    one.source = address;
-    const int error = take_port(one, address.port, claims && named);
-    if (error != 0) {
-        one.source = {};
-        return error;
-    }
-    one.on_device = !is_any(address);
-    one.state = State::bound;
-    return 0;
-}
-
-bool RdmaCm::is_free(const CmIdentifier& one, std::uint16_t port) const {
-    const auto ipv6 = Address::Family::ipv6;
-    return std::ranges::none_of(identifiers_, [&](const auto& entry) {
-        const CmIdentifier& other = entry.second;
-        const bool same = other.owns_port && other.number != one.number &&
-                          other.space == one.space && other.source.port == port;
-        if (!same) return false;
-        const bool shared = one.reuses_port && other.reuses_port &&
-                            other.state != State::listening && one.state != State::listening;
-        const bool apart = one.source.family != other.source.family &&
-                           (one.source.family == ipv6 ? one.one_family : other.one_family);
-        return !shared && !apart;
-    });
-}
-
-int RdmaCm::take_port(CmIdentifier& one, std::uint16_t port, bool claims) {
-    constexpr int draws = 1000;
-    for (int draw = 0; draw < draws; ++draw) {
-        std::uint16_t chosen = port;
-        if (port == 0) {
-            chosen = static_cast<std::uint16_t>(first_free_port + random_.below(free_ports));
-        }
-        // A port that may be shared is claimed in listen().
-        const bool free =
-            is_free(one, chosen) && (!claims || one.reuses_port || claim(one, chosen) == 0);
-        if (free) {
-            one.source.port = chosen;
-            one.owns_port = true;
-            return 0;
-        }
-        if (port != 0) return EADDRINUSE;
-    }
-    return EADDRNOTAVAIL;
-}
-
-int RdmaCm::claim(const CmIdentifier& one, std::uint16_t port) {
-    const CmService service{one.space, port};
-    for (const auto& [number, other] : identifiers_) {
-        const bool ours = other.owns_port && other.number != one.number &&
-                          other.space == one.space && other.source.port == port &&
-                          needs_registry(other.source);
-        if (ours && !other.reuses_port) return 0;  // claimed for the other family
-    }
-    CmRegistry& registry = CmRegistry::of_process();
-    const CmRegistry::Claim claimed = registry.claim(service, engine_->address());
-    if (claimed == CmRegistry::Claim::no_folder && !explained_) {
-        explained_ = true;
-        std::fprintf(stderr, "wireproof verbs: services cannot be found by 127.0.0.1: %s\n",
-                     registry.why_no_folder().c_str());
-    }
-    return claimed == CmRegistry::Claim::taken ? EADDRINUSE : 0;
-}
-
-void RdmaCm::give_up_port(CmIdentifier& one) {
-    if (!one.owns_port) return;
-    one.owns_port = false;
-    const bool shared = std::ranges::any_of(identifiers_, [&](const auto& entry) {
-        const CmIdentifier& other = entry.second;
-        return other.owns_port && other.space == one.space && other.source.port == one.source.port;
-    });
-    if (!shared) CmRegistry::of_process().give_up({one.space, one.source.port});
-}
-
 int RdmaCm::resolve_address(const ChannelPointer& channel, std::uint32_t number,
                             const std::optional<CmName>& source, const CmName& destination,
                             Duration limit) {
     if (destination.native || (source && source->native)) return ENODEV;
-    return with(channel, number,
-                [&](CmIdentifier& one, Instant now, proto::ib::ConnectionManagement&) {
-                    if (one.native) return EINVAL;
-                    if (one.state == State::idle) {
-                        Address from{.family = destination.address.family};
-                        if (source) from = source->address;
-                        const int bound = bind_to(one, from, false);
-                        if (bound != 0) return bound;
-                    }
-                    if (one.state != State::bound) return EINVAL;
-                    one.destination = destination.address;
-                    one.state = State::resolving;
-                    one.resolved_by = now + std::min(limit, limits::early_most);
-                    seek(now, one);
-                    return 0;
-                });
-}
-
-// The program at the peer may begin to listen at the same moment as this program begins to ask.
-void RdmaCm::seek(Instant now, CmIdentifier& one) {
-    if (!needs_registry(one.destination)) return resolve_to(one, one.destination);
-    const auto found = CmRegistry::of_process().find({one.space, one.destination.port});
-    if (found) return resolve_to(one, *found);
-    if (now < one.resolved_by) {
-        next_look_ = earliest(next_look_, now + between_connection_looks);
-        return;
-    }
-    resolve_to(one, is_any(one.destination) ? engine_->address() : one.destination);
+    const bool named = needs_registry(destination.address);
+    const int error = with(channel, number,
+                           [&](CmIdentifier& one, Instant now, proto::ib::ConnectionManagement&) {
+                               if (one.native) return EINVAL;
+                               if (one.state == State::idle) {
+                                   Address from{.family = destination.address.family};
+                                   if (source) from = source->address;
+                                   const int bound = bind_to(one, from);
+                                   if (bound != 0) return bound;
+                               }
+                               if (one.state != State::bound) return EINVAL;
+                               one.destination = destination.address;
+                               one.state = State::resolving;
+                               one.resolved_by = now + std::min(limit, limits::early_most);
+                               if (named) {
+                                   plan_look(now + between_connection_looks);
+                               } else {
+                                   resolve_to(one, one.destination);
+                               }
+                               return 0;
+                           });
+    if (error == 0 && named) seek(engine_->now());
+    return error;
 }
 
 void RdmaCm::resolve_to(CmIdentifier& one, Address to) {
     to.port = rocev2_port;
-    one.nobody = is_nobodys(to);
-    if (!one.nobody) {
-        if (!engine_->find_peer(to)) {
-            one.state = State::bound;
-            return tell(one, cm_event::address_error, -ENETUNREACH);
-        }
-        one.peer = to;
+    if (!engine_->find_peer(to)) {
+        one.state = State::bound;
+        return tell(one, cm_event::address_error, -ENETUNREACH);
     }
+    one.peer = to;
     one.peer_gid = gid_of(to);
     one.on_device = true;
     if (is_any(one.source)) {
@@ -302,24 +202,21 @@ void RdmaCm::resolve_to(CmIdentifier& one, Address to) {
 
 void RdmaCm::on_deadline(Instant now, proto::ib::ConnectionManagement& management) {
     // If there is no memory now, this is tried again later.
-    if (next_watch_ <= now) {
-        const int error = errno_of([&] {
-            look_after_peers(now, management);
-            return 0;
-        });
-        if (error != 0) next_watch_ = now + between_connection_looks;
+    const auto done = [](auto&& use) { return errno_of([&] { return use(), 0; }) == 0; };
+    if (next_look_ <= now) {
+        next_look_ = never;
+        if (!done([&] { start_look(now); })) plan_look(now + between_connection_looks);
     }
-    if (next_look_ > now) return;
-    next_look_ = never;
+    if (next_try_ > now) return;
+    next_try_ = never;
     for (auto& entry : identifiers_) {
         CmIdentifier& one = entry.second;
-        const int error = errno_of([&] {
-            if (one.state == State::resolving) seek(now, one);
+        const bool tried = done([&] {
+            if (one.connection && one.peer_gone) lose_peer(now, management, one);
             if (one.asks_again_at <= now) ask_again(now, management, one);
-            return 0;
         });
-        if (error != 0) next_look_ = now + between_connection_looks;
-        next_look_ = earliest(next_look_, one.asks_again_at);
+        if (!tried) next_try_ = now + between_connection_looks;
+        next_try_ = earliest(next_try_, one.asks_again_at);
     }
 }
 
@@ -333,38 +230,10 @@ int RdmaCm::resolve_route(const ChannelPointer& channel, std::uint32_t number) {
     });
 }
 
-int RdmaCm::listen(const ChannelPointer& channel, std::uint32_t number, std::uint32_t backlog) {
-    return with(
-        channel, number,
-        [&](CmIdentifier& one, Instant, proto::ib::ConnectionManagement& management) {
-            if (one.native) return ENODEV;
-            if (one.state == State::idle) {
-                const int bound = bind_to(one, {.family = Address::Family::ipv4}, true);
-                if (bound != 0) return bound;
-            }
-            if (one.state != State::bound) return EINVAL;
-            one.state = State::listening;
-            const bool claims = one.reuses_port && needs_registry(one.source);
-            if (!is_free(one, one.source.port) || (claims && claim(one, one.source.port) != 0)) {
-                one.state = State::bound;
-                return EADDRINUSE;
-            }
-            one.backlog = backlog > 0 ? std::min(backlog, backlog_max) : backlog_max;
-            const std::uint64_t service = service_of(one);
-            listeners_[service].push_back(number);
-            if (one.is_datagram()) {
-                management.listen_datagrams(service);
-            } else {
-                management.listen(service);
-            }
-            return 0;
-        });
-}
-
 /// Ends the identifier's connection or service.
 void RdmaCm::end(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one) {
     if (one.state == State::listening) {
-        const std::uint64_t service = service_of(one);
+        const std::uint64_t service = one.service();
         auto& listeners = listeners_[service];
         std::erase(listeners, one.number);
         if (listeners.empty()) {

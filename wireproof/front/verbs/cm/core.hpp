@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <variant>
@@ -16,14 +17,16 @@
 #include "wireproof/front/verbs/cm/channel.hpp"
 #include "wireproof/front/verbs/cm/registry.hpp"
 #include "wireproof/front/verbs/device/device.hpp"
+#include "wireproof/front/verbs/device/keeper.hpp"
+#include "wireproof/host/steady_clock.hpp"
 
 namespace wireproof::verbs {
 
 inline constexpr std::uint8_t cm_hop_limit = 64;
-/// While something is looked for that may come at any time, such as the name of a listener.
-inline constexpr Duration between_connection_looks = Duration::milliseconds(10);
 inline constexpr std::uint32_t datagram_key =
     0x01234567;  // rdma_cm gives it to all datagram queue pairs
+
+using CmQuestion = std::variant<std::monostate, proto::ib::CmRequest, proto::ib::CmServiceRequest>;
 
 struct CmIdentifier {
     enum class State : std::uint8_t {
@@ -59,19 +62,19 @@ struct CmIdentifier {
     std::uint32_t backlog = 0;
 
     Instant resolved_by{};
-    bool nobody = false;  // no process has the destination
-    Address peer{};       // of the side that asks: the host that it asks
+    Address peer{};  // of the side that asks: the host that it asks
     proto::ib::Gid peer_gid{};
-    // If the peer is a process of this host: its socket (0: not known yet).
+    PeerId peer_number{};  // while there is a connection
+    // If the peer is another process of this host: its socket (0: none was seen yet).
     std::optional<std::uint64_t> peer_socket;
-    bool peer_missed = false;  // it was gone at the last look
+    bool peer_gone = false;  // its process has ended; what it sent before may not be read yet
     std::optional<proto::ib::CmId>
         connection;  // or resolution, or query; empty: not begun, or ended
     bool disconnecting = false;
 
     /// The message that this side sent to the peer. Until `may_be_early_until`, a refusal may only
     /// mean that the peer does not listen yet.
-    std::variant<std::monostate, proto::ib::CmRequest, proto::ib::CmServiceRequest> question;
+    CmQuestion question;
     Instant may_be_early_until{};
     Instant asks_again_at = never;
 
@@ -87,8 +90,13 @@ struct CmIdentifier {
     std::uint8_t retry_count = 0;
     std::uint8_t rnr_retry = 0;
 
+    /// The service at its port, as connection management numbers it.
+    std::uint64_t service() const;
     bool is_datagram() const;
 };
+
+/// How often identifiers look for a listener, and how soon a failed step is tried again.
+inline constexpr Duration between_connection_looks = Duration::milliseconds(10);
 
 /// Any thread may call any function. A function with an int result returns 0 or an errno. Each
 /// identifier belongs to one channel: the result is ENOENT if the identifier does not exist, and
@@ -97,7 +105,8 @@ class RdmaCm : public Engine::ConnectionHearer {
 public:
     using ChannelPointer = std::shared_ptr<CmChannel>;
 
-    /// Without the keeper of the engine, it makes progress only inside calls.
+    /// Without the keeper of the engine, it makes progress only inside calls, and looks only in
+    /// look().
     explicit RdmaCm(std::shared_ptr<Engine> engine);
     RdmaCm(const RdmaCm&) = delete;
     RdmaCm& operator=(const RdmaCm&) = delete;
@@ -106,6 +115,11 @@ public:
     ~RdmaCm() override;
 
     Engine& engine() { return *engine_; }
+    /// From now on a thread calls look(). It starts when there is first something to look for.
+    void let_thread_look();
+    /// Looks for the listeners that identifiers seek, in files, and for the sockets of their peers,
+    /// in the kernel. It holds the engine's lock before and after that, but never meanwhile.
+    void look(Instant now);
 
     int create(const ChannelPointer& channel, std::uint64_t uid, std::uint16_t space,
                std::uint8_t qp_type, std::uint32_t& number);
@@ -148,7 +162,8 @@ public:
     void on_event(Instant now, proto::ib::ConnectionManagement& management,
                   const proto::ib::CmEvent& event) override;
     void on_deadline(Instant now, proto::ib::ConnectionManagement& management) override;
-    Instant next_deadline() const override { return earliest(next_look_, next_watch_); }
+    void on_peer_end(Instant now, PeerId peer) override;
+    Instant next_deadline() const override { return earliest(next_look_, next_try_); }
 
     // For answers.cpp.
     proto::ib::Gid own_gid() const;
@@ -159,12 +174,14 @@ private:
 
     int find(const ChannelPointer& channel, std::uint32_t number, CmIdentifier*& found);
     CmIdentifier& add(const ChannelPointer& channel);
-    int bind_to(CmIdentifier& one, const Address& address, bool claims);
-    int take_port(CmIdentifier& one, std::uint16_t port, bool claims);
+    int bind_and_claim(const ChannelPointer& channel, std::uint32_t number, const Address& address);
+    int bind_to(CmIdentifier& one, const Address& address);
+    int take_port(CmIdentifier& one, std::uint16_t port);
     void give_up_port(CmIdentifier& one);
     bool is_free(const CmIdentifier& one, std::uint16_t port) const;
-    int claim(const CmIdentifier& one, std::uint16_t port);
-    void seek(Instant now, CmIdentifier& one);
+    std::optional<CmService> claim_of(const CmIdentifier& one) const;
+    bool claim(const CmService& service);
+    void give_up_services();
     void resolve_to(CmIdentifier& one, Address to);
     int request(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one,
                 const rdma_ucm_conn_param& asked);
@@ -178,8 +195,17 @@ private:
     void close_identifiers(const CmChannel* channel);
     void linger();
 
+    void seek(Instant now);
+    void settle(Instant now, CmIdentifier& one, const std::optional<Address>& found);
+    std::optional<std::uint64_t> socket_of_peer(const ChannelPointer& channel,
+                                                std::uint32_t number);
     void watch(Instant now, CmIdentifier& one);
-    void look_after_peers(Instant now, proto::ib::ConnectionManagement& management);
+    bool is_watched(const CmIdentifier& one) const;
+    void look_after_peers();
+    void note_socket(Instant now, CmIdentifier& one, std::uint64_t socket);
+    void plan_look(Instant at) { next_look_ = earliest(next_look_, at); }
+    void start_look(Instant now);
+    bool lookers_turn();
     void lose_peer(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one);
     void refuse_for_nobody(CmIdentifier& one);
     void take(Instant now, proto::ib::ConnectionManagement& management,
@@ -190,10 +216,12 @@ private:
                                                  const proto::ib::CmRequest& request) const;
     CmIdentifier& add_requested(const CmIdentifier& heard, proto::ib::CmId id,
                                 const proto::ib::Gid& gid);
-    void on_answer(Instant now, CmIdentifier& one, const proto::ib::CmEvent& event);
-    void on_reply(Instant now, CmIdentifier& one, const proto::ib::CmReply& reply);
+    void on_answer(CmIdentifier& one, const proto::ib::CmEvent& event);
+    void on_reply(CmIdentifier& one, const proto::ib::CmReply& reply);
     void on_rejection(CmIdentifier& one, const proto::ib::CmReject& reject);
     void on_service(CmIdentifier& one, const proto::ib::CmServiceReply& reply);
+    int ask_first(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one,
+                  CmQuestion question);
     int send_question(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one);
     bool may_ask_again(Instant now, CmIdentifier& one, const proto::ib::CmEvent& event);
     void ask_again(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one);
@@ -205,15 +233,22 @@ private:
                                  rdma_ucm_conn_param& to);
 
     std::shared_ptr<Engine> engine_;
+    // A call that gives or ends names of services holds it, before and beside the engine's lock,
+    // while it works with files.
+    std::mutex naming_;
+    std::vector<CmService> given_up_;  // files that have to go
+    bool explained_ = false;
     // The engine's lock protects all of these.
     Random random_;
     std::map<std::uint32_t, CmIdentifier> identifiers_;
     std::map<proto::ib::CmId, std::uint32_t> connections_;
     std::map<std::uint64_t, std::vector<std::uint32_t>> listeners_;  // by service
     std::set<proto::ib::CmId> parting_;  // of removed identifiers; DREQ not answered yet
-    Instant next_look_ = never;          // when to look at identifiers that resolve or ask again
-    Instant next_watch_ = never;         // when to look whether the peers of connections still live
-    bool explained_ = false;
+    Instant next_try_ = never;           // when to ask again, or to believe in the end of a peer
+    Instant next_look_ = never;          // when to look()
+    bool thread_looks_ = false;
+    host::SteadyClock clock_;
+    std::unique_ptr<Keeper> looker_;  // null: there was nothing to look for yet
 };
 
 /// The object of this process. It exists while a channel is open.

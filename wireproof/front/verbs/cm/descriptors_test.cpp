@@ -89,42 +89,13 @@ TEST_F(Cm, AForkedChildCannotUseItsParentsDescriptors) {
     EXPECT_EQ(server.event(cm_event::disconnected).uid, uid_of_accepted);
 }
 
-/// Another process with an address of its own. It connects to this port and then does nothing.
-[[noreturn]] void connect_and_wait(int ready) {
-    std::uint16_t port = 0;
-    if (::read(ready, &port, sizeof port) != sizeof port) ::_exit(1);
-    CmFile client;
-    const std::uint32_t id = client.created(uid_of_asker);
-    client.resolve(id, ip("127.0.0.1", port));
-    client.event(cm_event::address_resolved);
-    client.resolve_route(id);
-    client.event(cm_event::route_resolved);
-    client.connect(id, CmFile::parameters(0x11, ""));
-    client.event(cm_event::connect_response);
-    client.accept(id, 0, {});
-    for (;;) ::pause();
-}
-
 TEST(CmDevice, WhoseOtherSideIsKilledGetsAnEvent) {
-    std::array<int, 2> pipe{};
-    ASSERT_EQ(::pipe(pipe.data()), 0);
-    const pid_t other = ::fork();
-    if (other == 0) connect_and_wait(pipe[0]);
+    CmPeerProcess peer;
     CmFile server;
-    const std::uint32_t listener = server.created(uid_of_listener);
-    ASSERT_EQ(server.bind(listener, ip("0.0.0.0", 0)), 0);
-    const std::uint16_t port = port_of(server.query(listener, RDMA_USER_CM_QUERY_ADDR));
-    ASSERT_EQ(server.listen(listener), 0);
-    ASSERT_EQ(::write(pipe[1], &port, sizeof port), sizeof port);
-    const auto request = server.event(cm_event::connect_request);
-    ASSERT_EQ(server.accept(request.id, uid_of_accepted, CmFile::parameters(0x22, "")), 0);
-    EXPECT_EQ(server.event(cm_event::established).uid, uid_of_accepted);
+    peer.connect_to(server);
     EXPECT_FALSE(server.has_event(700));  // the peer lives, and the device has looked at it
-    ::kill(other, SIGKILL);
-    ::waitpid(other, nullptr, 0);
+    peer.kill();
     EXPECT_EQ(server.event(cm_event::disconnected).uid, uid_of_accepted);
-    ::close(pipe[0]);
-    ::close(pipe[1]);
 }
 
 TEST(CmDevice, DescriptorsThatAreNoneAreRefused) {

@@ -67,6 +67,7 @@ Expected<std::shared_ptr<RdmaCm>> shared(Device& device) {
     if (!engine) return tl::unexpected(engine.error());
     auto made = std::make_shared<RdmaCm>(*engine);
     (*engine)->start_keeper();
+    made->let_thread_look();
     device.rdma_cm = made;
     return made;
 }

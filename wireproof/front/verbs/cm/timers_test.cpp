@@ -29,6 +29,7 @@ public:
         told_ = event;
     }
     void on_deadline(Instant, ib::ConnectionManagement&) override {}
+    void on_peer_end(Instant, PeerId) override {}
     Instant next_deadline() const override { return never; }
 
     template <class Use>

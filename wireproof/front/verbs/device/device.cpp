@@ -264,6 +264,9 @@ Engine::Moved Engine::turn(Instant now) {
         // Queue pair 1 drops datagrams that come before it has its receives back.
         if (++received % rdma::packets_a_visit == 0) manage(now);
     }
+    while (const auto ended = peers_.next_ended()) {
+        if (connection_hearer_ != nullptr) connection_hearer_->on_peer_end(now, *ended);
+    }
     // A peer may ask whether this process is stopped while the program makes no call. The keeper
     // answers. If no thread can be started, the peer gets no answer, as from a stopped process.
     if (peers_.met_anyone()) (void)errno_of([this] { return run_keeper(), 0; });
@@ -371,7 +374,7 @@ std::size_t Engine::send(Instant now) {
         Visit visit(PeerId peer) const {
             const PeerLane lane = engine.peers_.lane(peer);
             engine.port_.set_near(peer, lane.is_shared());
-            engine.port_.neighbours().set_acks_unasked(peer, engine.peers_.acks_unasked(peer));
+            engine.port_.neighbours().set_acks_unasked(peer, engine.peers_.has_met(peer));
             return {engine, now, peer, lane};
         }
         void flush() const {

@@ -150,6 +150,9 @@ public:
         virtual void on_event(Instant now, proto::ib::ConnectionManagement& management,
                               const proto::ib::CmEvent& event) = 0;
         virtual void on_deadline(Instant now, proto::ib::ConnectionManagement& management) = 0;
+        /// The process of a peer that the device has met has ended. What it sent before may not be
+        /// read yet; it is by the next deadline.
+        virtual void on_peer_end(Instant now, PeerId peer) = 0;
         virtual Instant next_deadline() const = 0;
     };
     /// The hearer receives events until it is forgotten or replaced. The caller owns it.
@@ -158,6 +161,8 @@ public:
     /// Like hold(), for callers that hold the lock, such as a hearer. The peer stays the same only
     /// while the port or the management uses it, so the caller must not keep the number otherwise.
     std::optional<PeerId> find_peer(const Address& address);
+    /// See Peers. For callers that hold the lock.
+    bool has_met(PeerId peer) const { return peers_.has_met(peer); }
     /// A completion queue of the port, as polls know it.
     struct PolledQueue {
         proto::ib::CompletionQueueId id{};

@@ -51,6 +51,7 @@ public:
         what_ = event.what;
     }
     void on_deadline(Instant, ib::ConnectionManagement&) override {}
+    void on_peer_end(Instant, PeerId) override {}
     Instant next_deadline() const override { return never; }
 
     /// Empty: no answer came. The management gives up after a minute, so the loop ends.

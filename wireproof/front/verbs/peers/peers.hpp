@@ -72,9 +72,12 @@ public:
     void judge(Instant now, proto::ib::Neighbours& neighbours);
     Instant next_deadline() const { return earliest(held_until_, listen_again_); }
 
-    /// The peer is a process of this host, whose device acknowledges messages that do not ask for
-    /// it.
-    bool acks_unasked(PeerId peer) const;
+    /// The peer is a process of this host and user, with an open socket to it. Its device
+    /// acknowledges messages that do not ask for it, and its end will be known.
+    bool has_met(PeerId peer) const;
+    /// A peer that this device had met, and whose process has ended or closed its device. Each end
+    /// is told once. Packets that the peer sent before may still arrive.
+    std::optional<PeerId> next_ended();
 
     /// The first is readable when a message or a packet through shared memory has arrived, the
     /// second when a packet has arrived by UDP. The socket is not in an epoll set: the kernel would
@@ -117,6 +120,7 @@ private:
     bool hear_message(Link& link, const PeerMessage& message);
     void share(Link& link, ControlSocket socket, std::size_t node);
     void unshare(Link& link);
+    void note_end(Link& link);
     void end(Link& link);
     bool note_begun(Link& link);
     void begin(Link& link);
@@ -142,6 +146,7 @@ private:
     Instant held_until_ = never;
     Instant listen_again_ = never;
     bool met_ = false;
+    bool any_ended_ = false;
     ShmCounters former_;
 };
 

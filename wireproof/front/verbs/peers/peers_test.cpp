@@ -50,10 +50,10 @@ TEST(VerbsPeers, ShareNothingIfOneIsConfiguredNotTo) {
         End b(2, !first);
         const PeerId to_b = a.knows(2);
         a.peers.call(to_b);
-        EXPECT_FALSE(a.peers.acks_unasked(to_b));
+        EXPECT_FALSE(a.peers.has_met(to_b));
         meet(a, b, clock);
-        EXPECT_TRUE(a.peers.acks_unasked(to_b));
-        EXPECT_TRUE(b.peers.acks_unasked(b.knows(1)));
+        EXPECT_TRUE(a.peers.has_met(to_b));
+        EXPECT_TRUE(b.peers.has_met(b.knows(1)));
         EXPECT_FALSE(a.shares(to_b));
         EXPECT_FALSE(a.peers.holds(clock.now(), to_b));
         EXPECT_TRUE(is_alive(a, to_b, clock.now()));
@@ -101,7 +101,7 @@ TEST(VerbsPeers, NobodyIsWaitedForWhereNobodyIs) {
     a.peers.call(to_b);
     EXPECT_FALSE(a.peers.holds(Instant(), to_b));
     EXPECT_FALSE(is_alive(a, to_b, Instant()));
-    EXPECT_FALSE(a.peers.acks_unasked(to_b));
+    EXPECT_FALSE(a.peers.has_met(to_b));
 }
 
 /// Packets to the peer are held. When the peer has not answered for 100 ms, they are held no
@@ -189,7 +189,7 @@ TEST(VerbsPeers, WhatADeadPeerLeftIsReceivedAndANewOneIsMet) {
     EXPECT_FALSE(a.shares(to_b));
     EXPECT_FALSE(a.peers.needs_preparing()) << "its memory is given back";
     EXPECT_FALSE(is_alive(a, to_b, clock.now()));
-    EXPECT_FALSE(a.peers.acks_unasked(to_b));
+    EXPECT_FALSE(a.peers.has_met(to_b));
     End b(2);
     b.peers.call(b.knows(1));
     meet(a, b, clock);
