@@ -53,6 +53,7 @@ void Peers::abandon() {
     for (Link* link = first_; link != nullptr; link = link->next) {
         link->life.close();
         link->own_end.close();
+        link->successor.reset();
         if (link->memory) link->memory->abandon();
     }
 }
@@ -211,7 +212,11 @@ std::optional<RxFrame> Peers::receive_shared(Instant now) {
         note_begun(*link);
         while (link->memory && link->memory->has_event()) {
             const auto event = link->memory->next_event();
-            if (event->second == WireEvent::peer_gone) unshare(*link);
+            if (event->second != WireEvent::peer_gone) continue;
+            unshare(*link);
+            if (auto next = std::exchange(link->successor, std::nullopt)) {
+                welcome(std::move(next->socket), next->hello, std::move(next->offered));
+            }
         }
     }
     turn_ = nullptr;

@@ -32,6 +32,13 @@ struct Peers::Link {
     std::optional<Instant> pinged;
     bool answered = false;  // the peer has answered the last ping
     bool ended = false;     // and nobody was told
+    /// Another process at the address. It is welcome once all that the former one left is received.
+    struct Successor {
+        ControlSocket socket;
+        PeerMessage hello;
+        Descriptor offered;
+    };
+    std::optional<Successor> successor;
     Link* next = nullptr;
 };
 

@@ -133,6 +133,10 @@ void Peers::welcome(ControlSocket caller, const PeerMessage& hello, Descriptor o
     const bool lives = link.state == Link::State::living && !link.life.ends_within(0);
     if (!lives) note_end(link);
     end(link);
+    if (!lives && link.memory) {
+        link.successor = {std::move(caller), hello, std::move(offered)};
+        return;
+    }
     unshare(link);
     auto socket = shared_memory_ && hello.memory && offered.is_open()
                       ? ControlSocket::adopt(std::move(offered))

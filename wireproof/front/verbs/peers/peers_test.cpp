@@ -196,6 +196,34 @@ TEST(VerbsPeers, WhatADeadPeerLeftIsReceivedAndANewOneIsMet) {
     EXPECT_TRUE(a.shares(to_b));
 }
 
+// The device may hear the new process before it has read the memory of the former one, and also
+// before it has heard of the end of that one.
+TEST(VerbsPeers, WhatADeadPeerLeftIsReceivedAlsoIfANewOneHasCalled) {
+    for (const bool ends_first : {true, false}) {
+        Clock clock;
+        End a(1);
+        const PeerId to_b = a.knows(2);
+        std::optional<End> b(2);
+        a.peers.call(to_b);
+        meet(a, *b, clock);
+        Stranger caller;
+        hear(a, clock);
+        EXPECT_TRUE(b->send(clock.now(), b->knows(1), 'x'));
+        if (ends_first) b.reset();
+        caller.greet(-1);
+        b.reset();
+        EXPECT_EQ(a.take(clock.pass()), "x");
+        EXPECT_EQ(a.peers.next_ended(), to_b);
+        EXPECT_FALSE(a.peers.next_ended());
+        hear(a, clock);
+        const auto welcome = caller.answer();
+        ASSERT_TRUE(welcome);
+        EXPECT_EQ(welcome->kind, PeerMessage::Kind::welcome);
+        EXPECT_TRUE(a.peers.has_met(to_b));
+        EXPECT_FALSE(a.peers.needs_preparing());
+    }
+}
+
 // The process that was called is the first to know that the memory connects both. It may send its
 // last packet there, and end before the other process has heard of it.
 TEST(VerbsPeers, WhatADeadPeerLeftInMemoryThatWasJustSharedIsReceived) {
