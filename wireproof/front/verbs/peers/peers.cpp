@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <system_error>
 
-#include "wireproof/front/verbs/device/limits.hpp"
 #include "wireproof/front/verbs/peers/peers_link.hpp"
 #include "wireproof/proto/ib/packet/packet.hpp"
 #include "wireproof/proto/ib/packet/path_mtu.hpp"
