@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <optional>
+#include <set>
 
 #include "wireproof/front/verbs/objects/verbs_test_kit.hpp"
 
@@ -128,6 +129,108 @@ TEST(FaultEvents, ALimitOfASharedReceiveQueueIsReportedForEach) {
     EXPECT_EQ(ibv_destroy_srq(queue), 0);
     EXPECT_EQ(ibv_dealloc_pd(domain), 0);
     EXPECT_EQ(ibv_close_device(context), 0);
+}
+
+/// Queue pairs with shared receives, and one with a receive of its own, which was created first.
+/// All have the same completion queue.
+class Crowd {
+public:
+    explicit Crowd(std::size_t count) {
+        ibv_srq_init_attr asked{};
+        asked.attr = {.max_wr = 8, .max_sge = 1, .srq_limit = 0};
+        shared_ = ibv_create_srq(domain_, &asked);
+        add(nullptr);
+        while (pairs.size() < count) add(shared_);
+    }
+    Crowd(const Crowd&) = delete;
+    Crowd& operator=(const Crowd&) = delete;
+    ~Crowd() {
+        for (ibv_qp* const one : pairs) EXPECT_EQ(ibv_destroy_qp(one), 0);
+        EXPECT_EQ(ibv_destroy_srq(shared_), 0);
+        EXPECT_EQ(ibv_destroy_cq(completions), 0);
+        EXPECT_EQ(ibv_destroy_comp_channel(channel_), 0);
+        EXPECT_EQ(ibv_dealloc_pd(domain_), 0);
+        EXPECT_EQ(ibv_close_device(context), 0);
+    }
+
+    /// The queue pair without shared receives flushes one if it fails.
+    void post() const {
+        modify(pairs[0], IBV_QPS_INIT);
+        ibv_recv_wr request{};
+        ibv_recv_wr* bad = nullptr;
+        EXPECT_EQ(ibv_post_recv(pairs[0], &request, &bad), 0);
+    }
+    static void modify(ibv_qp* one, ibv_qp_state to) {
+        ibv_qp_attr attributes{};
+        attributes.qp_state = to;
+        attributes.port_num = 1;
+        const int rest = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+        EXPECT_EQ(ibv_modify_qp(one, &attributes, IBV_QP_STATE | (to == IBV_QPS_INIT ? rest : 0)),
+                  0);
+    }
+    /// The completion event, which it acknowledges. False: none came in time.
+    bool hears(std::chrono::milliseconds limit = patience) const {
+        pollfd waits{channel_->fd, POLLIN, 0};
+        ibv_cq* told = nullptr;
+        void* user = nullptr;
+        if (::poll(&waits, 1, static_cast<int>(limit.count())) != 1) return false;
+        if (ibv_get_cq_event(channel_, &told, &user) != 0 || told != completions) return false;
+        ibv_ack_cq_events(told, 1);
+        return true;
+    }
+
+    ibv_context* context = open_device();
+    std::vector<ibv_qp*> pairs;
+    ibv_cq* completions = nullptr;
+
+private:
+    void add(ibv_srq* shared) {
+        if (completions == nullptr) completions = ibv_create_cq(context, 16, this, channel_, 0);
+        ibv_qp_init_attr asked{};
+        asked.send_cq = asked.recv_cq = completions;
+        asked.srq = shared;
+        asked.cap = {.max_send_wr = 1,
+                     .max_recv_wr = 1,
+                     .max_send_sge = 1,
+                     .max_recv_sge = 1,
+                     .max_inline_data = 0};
+        asked.qp_type = IBV_QPT_RC;
+        pairs.push_back(ibv_create_qp(domain_, &asked));
+        ASSERT_NE(pairs.back(), nullptr);
+        modify(pairs.back(), IBV_QPS_INIT);
+    }
+
+    ibv_pd* domain_ = ibv_alloc_pd(context);
+    ibv_comp_channel* channel_ = ibv_create_comp_channel(context);
+    ibv_srq* shared_ = nullptr;
+};
+
+// RC-42
+TEST(FaultEvents, AnArmedQueueKeepsItsEventThoughManyQueuePairsFailAtOnce) {
+    const Script script("[[event]]\nwhat = \"DEVICE_FATAL\"\nat_packet = 1\n");
+    Crowd crowd(1'100);
+    Pair pair;
+    crowd.post();
+    ASSERT_EQ(ibv_req_notify_cq(crowd.completions, 0), 0);
+    ASSERT_EQ(pair.a.post(IBV_WR_RDMA_WRITE, 1, pair.a.piece(0, 8), pair.b.contact()), 0);
+    EXPECT_TRUE(crowd.hears());
+    std::set<ibv_qp*> last;
+    for (std::size_t i = 0; i < crowd.pairs.size(); ++i) {
+        const auto event = next_event(crowd.context);
+        ASSERT_TRUE(event);
+        if (event->event_type == IBV_EVENT_DEVICE_FATAL) continue;
+        EXPECT_EQ(event->event_type, IBV_EVENT_QP_LAST_WQE_REACHED);
+        EXPECT_TRUE(last.insert(event->element.qp).second) << "told twice";
+    }
+    EXPECT_EQ(last.size(), crowd.pairs.size() - 1);
+    EXPECT_FALSE(next_event(crowd.context, 0ms));
+
+    Crowd::modify(crowd.pairs[0], IBV_QPS_RESET);
+    crowd.post();
+    ASSERT_EQ(ibv_req_notify_cq(crowd.completions, 0), 0);
+    EXPECT_FALSE(crowd.hears(0ms));
+    Crowd::modify(crowd.pairs[0], IBV_QPS_ERR);
+    EXPECT_TRUE(crowd.hears());
 }
 
 }  // namespace

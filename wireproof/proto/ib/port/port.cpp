@@ -68,6 +68,8 @@ Expected<std::uint32_t> Port::add_queue_pair(const QueuePairConfig& wanted) {
     } else if (queue_pairs_.contains(config.number)) {
         return unexpected("queue pair " + std::to_string(config.number) + " exists");
     }
+    // Before the queue pair: it must never exist without room for its events.
+    adapter_.add_queue_pair(config.number);
     switch (config.transport) {
         case Transport::uc: queue_pairs_.emplace(config.number, UcQueuePair(config)); break;
         case Transport::rc: queue_pairs_.emplace(config.number, RcQueuePair(config)); break;
@@ -75,6 +77,7 @@ Expected<std::uint32_t> Port::add_queue_pair(const QueuePairConfig& wanted) {
             queue_pairs_.emplace(config.number, UdQueuePair(config, config_.path_mtu));
             break;
         default:
+            adapter_.remove_queue_pair(config.number);
             return unexpected("no queue pair of transport " +
                               std::string(name_of(config.transport)));
     }
@@ -95,6 +98,7 @@ bool Port::remove_queue_pair(std::uint32_t number) {
     with(found->second, [this](auto& pair) { pair.leave(adapter_); });
     ended_ += core_of(found->second).counters;
     queue_pairs_.erase(found);
+    adapter_.remove_queue_pair(number);
     wake_messages();
     if (known.has_address) wake_others(known.address);
     ready_.remove(number);

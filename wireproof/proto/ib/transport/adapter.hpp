@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "wireproof/proto/ib/transport/neighbours.hpp"
 #include "wireproof/proto/ib/transport/owed_answers.hpp"
 #include "wireproof/proto/ib/transport/peer_windows.hpp"
+#include "wireproof/proto/ib/transport/port_events.hpp"
 #include "wireproof/proto/ib/transport/receive_queue.hpp"
 
 namespace wireproof::proto::ib {
@@ -20,34 +20,8 @@ namespace wireproof::proto::ib {
 enum class CompletionQueueId : std::uint32_t {};
 enum class SharedReceiveQueueId : std::uint32_t {};
 
-/// An event that the port reports beside completions.
-struct PortEvent {
-    enum class What : std::uint8_t {
-        completion,        // the user asked to be notified; `number` is the completion queue
-        overrun,           // a completion was lost: the completion queue `number` is too small
-        completion_lost,   // a completion of this queue pair was lost; in error now
-        established,       // the first packet in sequence arrived in state RTR
-        drained,           // a queue pair in SQD has nothing in flight
-        message_lost,      // UC, if configured: at least one message will never be delivered
-        request_refused,   // RC: the peer sent an invalid request; in error now
-        access_refused,    // RC: the peer has no right to this memory; in error now
-        receive_faulty,    // a receive request is not writable; in error now
-        limit_reached,     // the shared receive queue `number` has fewer requests than its limit
-        receives_flushed,  // a queue pair with shared receives is in error now
-    };
-    What what = What::completion;
-    std::uint32_t number = 0;  // the queue pair, unless the list above says otherwise
-    friend bool operator==(const PortEvent&, const PortEvent&) = default;
-    void fingerprint(Fingerprint& sink) const {
-        sink.add(what);
-        sink.add(number);
-    }
-};
-
 class Adapter {
 public:
-    static constexpr std::size_t events_max = 1024;  // events; one more replaces the oldest
-
     explicit Adapter(const PeerWindows::Config& config,
                      std::optional<std::uint64_t> key_seed = std::nullopt)
         : memory(key_seed ? MemoryTable(*key_seed) : MemoryTable()), windows(config) {}
@@ -58,12 +32,12 @@ public:
     OwedAnswers owed;
 
     CompletionQueueId add_completion_queue(std::size_t capacity) {
-        return CompletionQueueId(add(completion_queues_, CompletionQueue(capacity)));
+        return add<CompletionQueueId>(completion_queues_, CompletionQueue(capacity));
     }
     CompletionQueue& completion_queue(CompletionQueueId id) {
         return *completion_queues_[static_cast<std::size_t>(id)];
     }
-    void remove(CompletionQueueId id) { completion_queues_[static_cast<std::size_t>(id)].reset(); }
+    void remove(CompletionQueueId id) { remove(completion_queues_, id); }
 
     /// The oldest completion of the queue. RC-38: nothing if this is a message, and a one-sided
     /// completion that waits in another queue came before it, and after the last found_nothing().
@@ -85,13 +59,13 @@ public:
 
     SharedReceiveQueueId add_shared_receive_queue(std::uint32_t domain, std::size_t requests,
                                                   std::size_t pieces) {
-        return SharedReceiveQueueId(add(
-            shared_receives_, SharedReceiveQueue{.domain = domain, .ring = {requests, pieces}}));
+        return add<SharedReceiveQueueId>(
+            shared_receives_, SharedReceiveQueue{.domain = domain, .ring = {requests, pieces}});
     }
     SharedReceiveQueue& shared_receive_queue(SharedReceiveQueueId id) {
         return *shared_receives_[static_cast<std::size_t>(id)];
     }
-    void remove(SharedReceiveQueueId id) { shared_receives_[static_cast<std::size_t>(id)].reset(); }
+    void remove(SharedReceiveQueueId id) { remove(shared_receives_, id); }
 
     /// Returns false if the queue has no room for the completion.
     bool complete(CompletionQueueId id, const Completion& completion, bool solicited = false) {
@@ -109,17 +83,17 @@ public:
             if (queue) queue->add_senders(to);
         }
     }
+    /// A queue pair with this number exists from now on, or no longer. Only one that exists has
+    /// events.
+    void add_queue_pair(std::uint32_t number) { events_.add(PortEvent::About::queue_pair, number); }
+    void remove_queue_pair(std::uint32_t number) {
+        events_.remove(PortEvent::About::queue_pair, number);
+    }
     template <class Number>
     void tell(PortEvent::What what, Number number) {
-        if (events_.size() == events_max) events_.pop_front();
-        events_.push_back({what, static_cast<std::uint32_t>(number)});
+        events_.tell(what, static_cast<std::uint32_t>(number));
     }
-    std::optional<PortEvent> next_event() {
-        if (events_.empty()) return std::nullopt;
-        const PortEvent event = events_.front();
-        events_.pop_front();
-        return event;
-    }
+    std::optional<PortEvent> next_event() { return events_.next(); }
 
     void fingerprint(Fingerprint& sink) const {
         memory.fingerprint(sink);
@@ -145,8 +119,7 @@ public:
         };
         add_all(completion_queues_, place_of);
         add_all(shared_receives_);
-        sink.add(events_.size());
-        for (const PortEvent& event : events_) event.fingerprint(sink);
+        events_.fingerprint(sink);
     }
 
 private:
@@ -157,18 +130,30 @@ private:
         });
     }
 
-    template <class T>
-    static std::size_t add(std::vector<std::optional<T>>& to, T thing) {
+    static constexpr PortEvent::About about(CompletionQueueId) {
+        return PortEvent::About::completion_queue;
+    }
+    static constexpr PortEvent::About about(SharedReceiveQueueId) {
+        return PortEvent::About::shared_receive_queue;
+    }
+    template <class Id, class T>
+    Id add(std::vector<std::optional<T>>& to, T thing) {
         std::size_t place = 0;
         while (place < to.size() && to[place]) ++place;
         if (place == to.size()) to.emplace_back();
+        events_.add(about(Id(place)), static_cast<std::uint32_t>(place));
         to[place].emplace(std::move(thing));
-        return place;
+        return Id(place);
+    }
+    template <class Id, class T>
+    void remove(std::vector<std::optional<T>>& from, Id id) {
+        from[static_cast<std::size_t>(id)].reset();
+        events_.remove(about(id), static_cast<std::uint32_t>(id));
     }
 
     std::vector<std::optional<CompletionQueue>> completion_queues_;
     std::vector<std::optional<SharedReceiveQueue>> shared_receives_;
-    std::deque<PortEvent> events_;
+    PortEvents events_;
     CompletionQueue::Count one_sided_ = 0;  // completions of all queues, ever
 };
 
