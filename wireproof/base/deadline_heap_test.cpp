@@ -108,5 +108,76 @@ TEST(DeadlineHeap, IsInOrderAfterGapsWereFilled) {
     }
 }
 
+/// Counts the looks at deadlines.
+struct Counted {
+    static inline std::size_t looks = 0;
+    bool operator()(Instant one, Instant other) const {
+        ++looks;
+        return one < other;
+    }
+};
+
+// What a packet and its answer cost while other owners wait: the owner gets a deadline, the
+// earliest is asked for, and the owner loses its deadline.
+TEST(DeadlineHeap, LooksAtFewDeadlinesHoweverManyOwnersWait) {
+    std::vector<std::size_t> most;
+    for (const std::size_t waiting : {10U, 1'000U, 10'000U}) {
+        Random random(waiting);
+        BasicDeadlineHeap<Counted> heap(0);
+        heap.grow(waiting + 1);
+        for (std::size_t i = 0; i < waiting; ++i) {
+            heap.set(i, at(static_cast<std::int64_t>(1'000 + random.below(1'000))));
+        }
+        std::size_t looks = 0;
+        for (int i = 0; i < 1'000; ++i) {
+            Counted::looks = 0;
+            heap.set(waiting, at(static_cast<std::int64_t>(500 + random.below(2'000))));
+            heap.for_each_due(at(499), [](std::size_t owner) { ADD_FAILURE() << owner; });
+            EXPECT_NE(heap.earliest(), never);
+            heap.set(waiting, never);
+            looks = std::max(looks, Counted::looks);
+        }
+        most.push_back(looks);
+    }
+    // The heaps have 4, 10 and 14 levels. An entry rises or sinks twice, with two looks a level.
+    EXPECT_LE(most[0], 1U + 4 * 4);
+    EXPECT_LE(most[1], 1U + 4 * 10);
+    EXPECT_LE(most[2], 1U + 4 * 14);
+}
+
+TEST(DeadlineHeap, FindsAllThatAreDueWithoutALookAtTheOthers) {
+    constexpr std::size_t owners = 10'000;
+    Random random(1);
+    BasicDeadlineHeap<Counted> heap(owners);
+    for (std::size_t i = 0; i < owners; ++i) {
+        heap.set(i, at(static_cast<std::int64_t>(random.below(1'000))));
+    }
+    for (const std::int64_t now : {-1, 0, 5, 500, 1'000}) {
+        std::vector<std::size_t> due;
+        Counted::looks = 0;
+        heap.for_each_due(at(now), [&](std::size_t owner) { due.push_back(owner); });
+        EXPECT_LE(Counted::looks, 1 + 2 * due.size());
+        std::sort(due.begin(), due.end());
+        std::vector<std::size_t> expected;
+        for (std::size_t i = 0; i < owners; ++i) {
+            if (heap.of(i) <= at(now)) expected.push_back(i);
+        }
+        EXPECT_EQ(due, expected);
+    }
+}
+
+TEST(DeadlineHeap, KeepsItsDeadlinesWhenItGrows) {
+    DeadlineHeap heap(1);
+    heap.set(0, at(7));
+    heap.grow(100);
+    heap.grow(3);
+    EXPECT_EQ(heap.owners(), 100U);
+    EXPECT_EQ(heap.of(0), at(7));
+    EXPECT_EQ(heap.of(99), never);
+    heap.set(99, at(3));
+    EXPECT_EQ(heap.first(), 99U);
+    EXPECT_EQ(heap.size(), 2U);
+}
+
 }  // namespace
 }  // namespace wireproof

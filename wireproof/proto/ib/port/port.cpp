@@ -70,48 +70,53 @@ Expected<std::uint32_t> Port::add_queue_pair(const QueuePairConfig& wanted) {
     }
     // Before the queue pair: it must never exist without room for its events.
     adapter_.add_queue_pair(config.number);
+    const auto add = [&](auto&& pair) {
+        const std::uint32_t slot = slots_.add(config.number);
+        ready_.reserve(slots_.size());
+        timed_.grow(slots_.size());
+        due_.reserve(slots_.size());
+        queue_pairs_.emplace(config.number, Member{std::forward<decltype(pair)>(pair), slot});
+    };
     switch (config.transport) {
-        case Transport::uc: queue_pairs_.emplace(config.number, UcQueuePair(config)); break;
-        case Transport::rc: queue_pairs_.emplace(config.number, RcQueuePair(config)); break;
-        case Transport::ud:
-            queue_pairs_.emplace(config.number, UdQueuePair(config, config_.path_mtu));
-            break;
+        case Transport::uc: add(UcQueuePair(config)); break;
+        case Transport::rc: add(RcQueuePair(config)); break;
+        case Transport::ud: add(UdQueuePair(config, config_.path_mtu)); break;
         default:
             adapter_.remove_queue_pair(config.number);
             return unexpected("no queue pair of transport " +
                               std::string(name_of(config.transport)));
     }
     if (config.shared_receives) ++adapter_.shared_receive_queue(*config.shared_receives).users;
-    ready_.reserve(queue_pairs_.size());
-    timed_.reserve(queue_pairs_.size());
     return config.number;
 }
 
 bool Port::remove_queue_pair(std::uint32_t number) {
     const auto found = queue_pairs_.find(number);
     if (found == queue_pairs_.end()) return false;
-    const QueuePairConfig& config = core_of(found->second).config();
+    auto& [pair, slot] = found->second;
+    const QueuePairConfig& config = core_of(pair).config();
     adapter_.completion_queue(config.send_completions).drop(number);
     adapter_.completion_queue(config.receive_completions).drop(number);
     if (config.shared_receives) --adapter_.shared_receive_queue(*config.shared_receives).users;
-    const QueuePairAttributes known = core_of(found->second).attributes();
-    with(found->second, [this](auto& pair) { pair.leave(adapter_); });
-    ended_ += core_of(found->second).counters;
+    const QueuePairAttributes known = core_of(pair).attributes();
+    with(pair, [this](auto& one) { one.leave(adapter_); });
+    ended_ += core_of(pair).counters;
+    ready_.remove(slot);
+    timed_.clear(slot);
+    slots_.remove(slot);
     queue_pairs_.erase(found);
     adapter_.remove_queue_pair(number);
     wake_messages();
     if (known.has_address) wake_others(known.address);
-    ready_.remove(number);
-    timed_.remove(number);
     adapter_.memory.release_windows_of(number);
     return true;
 }
 
 void Port::add_used_peers(PeerSet& to) const {
-    for (const auto& [number, queue_pair] : queue_pairs_) {
-        const QueuePairCore& core = core_of(queue_pair);
+    for (const auto& [number, member] : queue_pairs_) {
+        const QueuePairCore& core = core_of(member.pair);
         if (core.attributes().has_address) to.add(core.attributes().address);
-        if (!std::holds_alternative<UdQueuePair>(queue_pair)) continue;
+        if (!std::holds_alternative<UdQueuePair>(member.pair)) continue;
         for (std::size_t i = 0; i < core.sends.size(); ++i) to.add(core.sends[i].terms.to);
     }
     adapter_.add_senders(to);
@@ -119,7 +124,7 @@ void Port::add_used_peers(PeerSet& to) const {
 
 bool Port::is_used(CompletionQueueId id) const {
     return std::ranges::any_of(queue_pairs_, [id](const auto& one) {
-        const QueuePairConfig& config = core_of(one.second).config();
+        const QueuePairConfig& config = core_of(one.second.pair).config();
         return config.send_completions == id || config.receive_completions == id;
     });
 }
@@ -136,92 +141,94 @@ bool Port::remove(SharedReceiveQueueId id) {
     return true;
 }
 
-Port::QueuePair* Port::find(std::uint32_t number) {
+Port::Member* Port::find(std::uint32_t number) {
     const auto found = queue_pairs_.find(number);
     return found == queue_pairs_.end() ? nullptr : &found->second;
 }
 
-void Port::note(std::uint32_t number, QueuePair& queue_pair) {
-    ready_.put(number);
-    note_asked(number, queue_pair);
-    const QueuePairAttributes& known = core_of(queue_pair).attributes();
+void Port::note(std::uint32_t number, Member& member) {
+    note_asked(number, member);
+    make_ready(number, member);
+    const QueuePairAttributes& known = core_of(member.pair).attributes();
     if (known.has_address) wake_others(known.address);
     wake_messages();
 }
 
-void Port::note_asked(std::uint32_t number, QueuePair& queue_pair) {
-    const QueuePairCore& core = core_of(queue_pair);
+void Port::note_asked(std::uint32_t number, Member& member) {
+    const QueuePairCore& core = core_of(member.pair);
     if (core.completion_lost() && core.state() != QueuePairState::error) {
-        with(queue_pair, [this](auto& pair) { pair.enter_error(adapter_); });
+        with(member.pair, [this](auto& pair) { pair.enter_error(adapter_); });
         adapter_.tell(PortEvent::What::completion_lost, number);
     }
-    const Instant deadline =
-        with(queue_pair, [](const auto& pair) { return pair.next_deadline(); });
-    if (deadline == never) {
-        timed_.remove(number);
-    } else {
-        timed_.put(number, deadline);
-    }
+    timed_.set(member.slot,
+               with(member.pair, [](const auto& pair) { return pair.next_deadline(); }));
 }
 
-void Port::wake_others(PeerId peer) {
-    adapter_.windows.wake(peer, [this](std::uint32_t number) {
-        if (find(number) != nullptr) ready_.put(number);
-    });
+void Port::make_ready(std::uint32_t number, const Member& member) {
+    ready_.put({number, member.slot},
+               {.peer = with(member.pair, [](const auto& pair) { return pair.next_peer(); }),
+                .datagrams = std::holds_alternative<UdQueuePair>(member.pair)});
+}
+
+void Port::make_ready(std::uint32_t number) {
+    const Member* const member = find(number);
+    if (member != nullptr) make_ready(number, *member);
+}
+
+void Port::wake_others(PeerId peer, std::uint32_t last) {
+    adapter_.windows.wake(peer, last, [this](std::uint32_t number) { make_ready(number); });
 }
 
 void Port::make_messages_ready() {
-    adapter_.owed.wake([this](std::uint32_t number) {
-        if (queue_pairs_.contains(number)) ready_.put(number);
-    });
+    adapter_.owed.wake([this](std::uint32_t number) { make_ready(number); });
 }
 
 const QueuePairCore* Port::queue_pair(std::uint32_t number) const {
     const auto found = queue_pairs_.find(number);
-    return found == queue_pairs_.end() ? nullptr : &core_of(found->second);
+    return found == queue_pairs_.end() ? nullptr : &core_of(found->second.pair);
 }
 
 QueuePairCounters Port::total() const {
     QueuePairCounters sum = ended_;
-    for (const auto& [number, pair] : queue_pairs_) sum += core_of(pair).counters;
+    for (const auto& [number, member] : queue_pairs_) sum += core_of(member.pair).counters;
     return sum;
 }
 
 std::vector<std::uint32_t> Port::numbers() const {
     std::vector<std::uint32_t> numbers;
-    for (const auto& [number, pair] : queue_pairs_) numbers.push_back(number);
+    for (const auto& [number, member] : queue_pairs_) numbers.push_back(number);
     return numbers;
 }
 
 std::optional<Psns> Port::psns(std::uint32_t number) const {
     const auto found = queue_pairs_.find(number);
     if (found == queue_pairs_.end()) return std::nullopt;
-    return with(found->second, [](const auto& pair) { return pair.psns(); });
+    return with(found->second.pair, [](const auto& pair) { return pair.psns(); });
 }
 
 void Port::fail_send(std::uint32_t number, std::uint64_t nth, CompletionStatus status) {
-    QueuePair* queue_pair = find(number);
-    if (queue_pair == nullptr) return;
-    with(*queue_pair, [&](auto& pair) { pair.fail_send(nth, status); });
+    Member* const member = find(number);
+    if (member == nullptr) return;
+    with(member->pair, [&](auto& pair) { pair.fail_send(nth, status); });
 }
 
 void Port::fail_receive(std::uint32_t number, std::uint64_t nth, CompletionStatus status) {
-    QueuePair* queue_pair = find(number);
-    if (queue_pair == nullptr) return;
-    with(*queue_pair, [&](auto& pair) { pair.fail_receive(nth, status); });
+    Member* const member = find(number);
+    if (member == nullptr) return;
+    with(member->pair, [&](auto& pair) { pair.fail_receive(nth, status); });
 }
 
 Unanswered Port::unanswered(std::uint32_t number) const {
     const auto found = queue_pairs_.find(number);
     if (found == queue_pairs_.end()) return {};
-    const auto* reliable = std::get_if<RcQueuePair>(&found->second);
+    const auto* reliable = std::get_if<RcQueuePair>(&found->second.pair);
     return reliable == nullptr ? Unanswered() : reliable->requester().unanswered();
 }
 
 std::uint32_t Port::packets_under_way(Instant now, std::uint32_t number) const {
     const auto found = queue_pairs_.find(number);
     if (found == queue_pairs_.end()) return 0;
-    const auto* reliable = std::get_if<RcQueuePair>(&found->second);
+    const auto* reliable = std::get_if<RcQueuePair>(&found->second.pair);
     if (reliable == nullptr) return 0;
     const QueuePairCore& core = reliable->core();
     const std::uint32_t packets = adapter_.windows.under_way(core.attributes().address);
@@ -230,57 +237,58 @@ std::uint32_t Port::packets_under_way(Instant now, std::uint32_t number) const {
 }
 
 void Port::release_acks(std::uint32_t number) {
-    QueuePair* const found = find(number);
+    Member* const found = find(number);
     if (found == nullptr) return;
-    with(*found, [](auto& pair) {
+    with(found->pair, [](auto& pair) {
         if constexpr (requires { pair.release_acks(); }) pair.release_acks();
     });
     note(number, *found);
 }
 
 void Port::release_owed_ack(std::uint32_t number) {
-    auto* const pair = std::get_if<RcQueuePair>(find(number));
+    Member* const found = find(number);
+    auto* const pair = found == nullptr ? nullptr : std::get_if<RcQueuePair>(&found->pair);
     if (pair == nullptr) return;
     pair->release_owed_ack();
-    ready_.put(number);
+    make_ready(number, *found);
 }
 
 ModifyStatus Port::modify(std::uint32_t number, const QueuePairChange& change) {
-    QueuePair* queue_pair = find(number);
-    if (queue_pair == nullptr) return ModifyStatus::no_such_queue_pair;
+    Member* const member = find(number);
+    if (member == nullptr) return ModifyStatus::no_such_queue_pair;
     const std::uint16_t index = change.partition_index.value_or(0);
     if (index >= config_.partitions.size() || change.path_mtu.value_or(0) > config_.path_mtu) {
         return ModifyStatus::bad_value;
     }
-    const QueuePairAttributes before = core_of(*queue_pair).attributes();
-    const ModifyStatus done = with(*queue_pair, [&](auto& pair) {
+    const QueuePairAttributes before = core_of(member->pair).attributes();
+    const ModifyStatus done = with(member->pair, [&](auto& pair) {
         const ModifyStatus status = pair.modify(change, adapter_);
         pair.set_partition(config_.partitions[pair.core().attributes().partition_index]);
         return status;
     });
-    note(number, *queue_pair);
+    note(number, *member);
     if (before.has_address) wake_others(before.address);
     return done;
 }
 
 PostStatus Port::post_send(std::uint32_t number, const WorkRequest& request) {
-    QueuePair* queue_pair = find(number);
-    if (queue_pair == nullptr) return PostStatus::wrong_state;
+    Member* const member = find(number);
+    if (member == nullptr) return PostStatus::wrong_state;
     const PostStatus status =
-        with(*queue_pair, [&](auto& pair) { return pair.post_send(request, adapter_); });
-    note(number, *queue_pair);
+        with(member->pair, [&](auto& pair) { return pair.post_send(request, adapter_); });
+    note(number, *member);
     // RC-38: the message waits for answers, so these no longer wait for anything.
     if (!adapter_.owed.empty() && takes_receive(request.terms.request)) {
-        adapter_.owed.for_each_held(core_of(*queue_pair).attributes().address,
+        adapter_.owed.for_each_held(core_of(member->pair).attributes().address,
                                     [this](std::uint32_t other) { release_owed_ack(other); });
     }
     return status;
 }
 
 PostStatus Port::post_receive(std::uint32_t number, const ReceiveRequest& request) {
-    QueuePair* queue_pair = find(number);
-    if (queue_pair == nullptr) return PostStatus::wrong_state;
-    return with(*queue_pair, [&](auto& pair) { return pair.post_receive(request, adapter_); });
+    Member* const member = find(number);
+    if (member == nullptr) return PostStatus::wrong_state;
+    return with(member->pair, [&](auto& pair) { return pair.post_receive(request, adapter_); });
 }
 
 RxVerdict Port::on_frame(Instant now, const RxFrame& frame) {
@@ -307,19 +315,19 @@ RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, con
         ++reason;
         return verdict;
     };
-    QueuePair* found = find(bth.dest_qp);
+    Member* const found = find(bth.dest_qp);
     if (found == nullptr) return refuse(counters_.unknown_queue_pair, RxVerdict::foreign);
-    const QueuePairCore& core = core_of(*found);
+    const QueuePairCore& core = core_of(found->pair);
     if (!same_partition(bth.partition, core.partition)) {
         return refuse(counters_.foreign_partition, RxVerdict::foreign);
     }
     // UC-25: the packet does not say which queue pair sent it, so the source address decides.
-    const bool connected = !std::holds_alternative<UdQueuePair>(*found);
+    const bool connected = !std::holds_alternative<UdQueuePair>(found->pair);
     if (connected && may_receive(core.state()) && frame.from != core.attributes().address) {
         return refuse(counters_.foreign_source, RxVerdict::foreign);
     }
     if (packet != nullptr && packet->opcode->verb == Verb::congestion) {
-        with(*found, [now](auto& pair) {
+        with(found->pair, [now](auto& pair) {
             if constexpr (requires { pair.on_notification(now); }) pair.on_notification(now);
         });
         note(bth.dest_qp, *found);
@@ -329,7 +337,7 @@ RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, con
     if (transport_of(bth.opcode) != core.config().transport) {
         return refuse(counters_.wrong_transport, RxVerdict::refused);
     }
-    const RxVerdict verdict = with(*found, [&](auto& pair) {
+    const RxVerdict verdict = with(found->pair, [&](auto& pair) {
         if constexpr (std::is_same_v<decltype(pair), UdQueuePair&>) {
             return packet == nullptr ? pair.on_reserved()
                                      : pair.on_packet(*packet, frame.from, adapter_);
@@ -344,74 +352,67 @@ RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, con
 }
 
 bool Port::timeout_is_due(Instant now) const {
-    return next_deadline() <= now && std::ranges::any_of(queue_pairs_, [now](const auto& one) {
-               const auto* const pair = std::get_if<RcQueuePair>(&one.second);
-               return pair != nullptr && pair->next_timeout() <= now;
-           });
+    bool due = false;
+    timed_.for_each_due(now, [&](std::size_t slot) {
+        const auto& member = queue_pairs_.at(slots_.number(static_cast<std::uint32_t>(slot)));
+        const auto* const pair = std::get_if<RcQueuePair>(&member.pair);
+        due = due || (pair != nullptr && pair->next_timeout() <= now);
+    });
+    return due;
 }
 
 void Port::on_deadline(Instant now) {
-    // note() may remove a member from the list, and the members after it move up. So the loop
-    // continues by number.
-    for (std::size_t place = 0; place < timed_.size();) {
-        const QueuePairList::Member due = timed_[place];
-        if (due.deadline <= now) {
-            QueuePair& queue_pair = *find(due.number);
-            if (auto* pair = std::get_if<RcQueuePair>(&queue_pair))
-                pair->on_deadline(now, adapter_);
-            note(due.number, queue_pair);
-        }
-        place = timed_.after(due.number);
+    due_.clear();
+    timed_.for_each_due(now, [this](std::size_t slot) {
+        due_.push_back(slots_.number(static_cast<std::uint32_t>(slot)));
+    });
+    std::ranges::sort(due_);
+    for (const std::uint32_t number : due_) {
+        Member& member = *find(number);
+        if (auto* pair = std::get_if<RcQueuePair>(&member.pair)) pair->on_deadline(now, adapter_);
+        note(number, member);
     }
 }
 
-void Port::ready_peers(std::vector<PeerId>& peers) const {
-    peers.clear();
-    const std::size_t first = ready_.after(last_turn_);
-    for (std::size_t i = 0; i < ready_.size(); ++i) {
-        const std::size_t turn = (first + i) % ready_.size();
-        const auto to = with(queue_pairs_.at(ready_[turn].number),
-                             [](const auto& pair) { return pair.next_peer(); });
-        if (to && std::ranges::find(peers, *to) == peers.end()) peers.push_back(*to);
-    }
-}
-
+// Asks each queue pair at most once, in ascending order: first those after the last sender, and
+// then the others.
 bool Port::transmit(Instant now, const PeerId* peer, PacketsOf which, TxFrame& out) {
-    // Asks each queue pair once, beginning after the last sender.
-    std::size_t turn = ready_.after(last_turn_);
-    for (std::size_t left = ready_.size(); left > 0; --left) {
-        if (turn >= ready_.size()) turn = 0;
-        const std::uint32_t number = ready_[turn].number;
-        QueuePair& queue_pair = *find(number);
-        const auto to = with(queue_pair, [](auto& pair) { return pair.next_peer(); });
-        const bool left_out =
-            which == PacketsOf::datagrams && !std::holds_alternative<UdQueuePair>(queue_pair);
-        if (left_out || (peer != nullptr && to && *to != *peer)) {
-            ++turn;
+    if (ready_.size() == 0) return false;
+    const bool datagrams_only = which == PacketsOf::datagrams;
+    std::uint32_t asked = last_turn_;
+    for (bool around = false;;) {
+        const auto next = ready_.after(asked, peer, datagrams_only);
+        if (!next || (around && next->number > last_turn_)) {
+            if (around) return false;
+            around = true;
+            asked = 0;
             continue;
         }
+        asked = next->number;
+        Member& member = *find(asked);
+        const auto to = with(member.pair, [](auto& pair) { return pair.next_peer(); });
         const bool sent =
-            with(queue_pair, [&](auto& pair) { return pair.poll_transmit(now, out, adapter_); });
-        note_asked(number, queue_pair);
+            with(member.pair, [&](auto& pair) { return pair.poll_transmit(now, out, adapter_); });
+        note_asked(asked, member);
         if (sent) {
-            last_turn_ = number;
+            make_ready(asked, member);
+            last_turn_ = asked;
             wake_messages();
             return true;
         }
-        ready_.remove(number);
+        ready_.remove(member.slot);
         wake_messages();
-        const bool ended = core_of(queue_pair).state() == QueuePairState::error;
-        if (ended && to) wake_others(*to);
+        // It leaves the room that it may have been woken for.
+        if (to) wake_others(*to, asked);
     }
-    return false;
 }
 
 void Port::fingerprint(Instant now, Fingerprint& sink) const {
     adapter_.fingerprint(sink);
     sink.add(queue_pairs_.size());
-    for (const auto& [number, queue_pair] : queue_pairs_) {
+    for (const auto& [number, member] : queue_pairs_) {
         sink.add(number);
-        with(queue_pair, [&](const auto& pair) {
+        with(member.pair, [&](const auto& pair) {
             if constexpr (requires { pair.fingerprint(now, sink, adapter_); }) {
                 pair.fingerprint(now, sink, adapter_);
             } else {

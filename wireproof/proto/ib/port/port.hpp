@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "wireproof/base/deadline_heap.hpp"
 #include "wireproof/core/engine.hpp"
 #include "wireproof/core/peer_set.hpp"
 #include "wireproof/proto/ib/port/connected_queue_pair.hpp"
@@ -163,7 +164,7 @@ public:
     bool poll_transmit(Instant now, TxFrame& out) {
         return transmit(now, nullptr, PacketsOf::every, out);
     }
-    Instant next_deadline() const { return timed_.next_deadline(); }
+    Instant next_deadline() const { return timed_.earliest(); }
     /// Whether on_deadline would handle an expired answer timer or the end of an RNR wait.
     bool timeout_is_due(Instant now) const;
     void fingerprint(Instant now, Fingerprint& sink) const;
@@ -176,7 +177,7 @@ public:
     }
     /// The peers to which packets may wait, each once. The peer of the queue pair whose turn it is
     /// comes first. Replaces the contents of `peers`.
-    void ready_peers(std::vector<PeerId>& peers) const;
+    void ready_peers(std::vector<PeerId>& peers) const { ready_.peers(last_turn_, peers); }
 
     const PortCounters& counters() const { return counters_; }
     /// The sum over all queue pairs, including removed ones.
@@ -192,14 +193,22 @@ private:
     void release_owed_ack(std::uint32_t number);
     bool in_partition(const Bth& bth, const QueuePairCore& core) const;
     bool transmit(Instant now, const PeerId* peer, PacketsOf which, TxFrame& out);
-    QueuePair* find(std::uint32_t number);
+    struct Member {
+        QueuePair pair;
+        std::uint32_t slot = 0;
+    };
+    Member* find(std::uint32_t number);
     /// Call this after any action on a queue pair: it may now have something to send, another
     /// deadline, or a lost completion. note_asked is for a queue pair that was only asked for a
     /// packet.
-    void note(std::uint32_t number, QueuePair& queue_pair);
-    void note_asked(std::uint32_t number, QueuePair& queue_pair);
-    /// Marks the queue pairs that wait for room with this peer as ready, if there is room.
-    void wake_others(PeerId peer);
+    void note(std::uint32_t number, Member& member);
+    void note_asked(std::uint32_t number, Member& member);
+    void make_ready(std::uint32_t number, const Member& member);
+    void make_ready(std::uint32_t number);
+    /// Marks queue pairs that wait for room with this peer as ready, as many as may find room.
+    void wake_others(PeerId peer) { wake_others(peer, last_turn_); }
+    /// First those after the queue pair `last`.
+    void wake_others(PeerId peer, std::uint32_t last);
     /// The same for queue pairs that wait for answers to leave (OwedAnswers).
     void wake_messages() {
         if (adapter_.owed.wakes()) make_messages_ready();
@@ -208,9 +217,11 @@ private:
 
     PortConfig config_;
     Adapter adapter_;
-    std::map<std::uint32_t, QueuePair> queue_pairs_;
-    QueuePairList ready_;  // all except those that had nothing to send
-    QueuePairList timed_;  // those with a deadline
+    std::map<std::uint32_t, Member> queue_pairs_;
+    QueuePairSlots slots_;
+    QueuePairList ready_;             // all except those that had nothing to send
+    DeadlineHeap timed_{0};           // by slot
+    std::vector<std::uint32_t> due_;  // of on_deadline(); kept to reuse its memory
     std::uint32_t next_number_;
     std::uint32_t last_turn_ = 0;
     PortCounters counters_;

@@ -26,6 +26,7 @@ void RcRequester::start(const QueuePairCore& core) {
 
 void RcRequester::leave(Turn turn) {
     turn.adapter.windows.change(turn.core.attributes().address, under_way_, 0);
+    turn.adapter.windows.wait_no_more(turn.core.attributes().address, turn.core.number());
     under_way_ = 0;
 }
 

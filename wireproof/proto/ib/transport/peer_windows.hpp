@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <vector>
+#include <set>
 
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/core/frame.hpp"
@@ -80,17 +80,26 @@ public:
     void on_lost(PeerId peer, Loss loss = Loss::any);
 
     /// A queue pair found no room: `wake` reports it when there is room.
-    void wait(PeerId peer, std::uint32_t queue_pair) {
-        std::vector<std::uint32_t>& waiting = flow(peer).waiting;
-        if (std::ranges::find(waiting, queue_pair) == waiting.end()) waiting.push_back(queue_pair);
-    }
-    /// Calls `wake` with each queue pair that waits and may find room now.
-    template <class Wake>
-    void wake(PeerId peer, Wake&& wake) {
+    void wait(PeerId peer, std::uint32_t queue_pair) { flow(peer).waiting.insert(queue_pair); }
+    void wait_no_more(PeerId peer, std::uint32_t queue_pair) {
         const auto found = flows_.find(peer);
-        if (found == flows_.end() || found->second.waiting.empty() || room(peer) == 0) return;
-        for (const std::uint32_t queue_pair : found->second.waiting) wake(queue_pair);
-        found->second.waiting.clear();
+        if (found != flows_.end()) found->second.waiting.erase(queue_pair);
+    }
+    /// Calls `wake` with queue pairs that wait, as many as there is room for packets: first with
+    /// those after `last`, and then with the others. A queue pair that was woken and sends nothing
+    /// leaves its room to the next one, so the caller must then call this again.
+    template <class Wake>
+    void wake(PeerId peer, std::uint32_t last, Wake&& wake) {
+        const auto found = flows_.find(peer);
+        if (found == flows_.end() || found->second.waiting.empty()) return;
+        std::set<std::uint32_t>& waiting = found->second.waiting;
+        for (std::uint32_t left = room(peer); left > 0 && !waiting.empty(); --left) {
+            auto next = waiting.upper_bound(last);
+            if (next == waiting.end()) next = waiting.begin();
+            last = *next;
+            waiting.erase(next);
+            wake(last);
+        }
     }
 
     /// No queue pair has these peers, and their numbers may become those of other hosts.
@@ -107,7 +116,7 @@ private:
         std::uint32_t credit = 0;      // packets that arrived since the window last grew
         std::uint32_t recovering = 0;  // packets in flight at the last loss that have not arrived
         bool near = false;
-        std::vector<std::uint32_t> waiting = {};
+        std::set<std::uint32_t> waiting = {};  // queue pairs
     };
     Flow& flow(PeerId peer) { return flows_.try_emplace(peer, Flow{config_.start}).first->second; }
 

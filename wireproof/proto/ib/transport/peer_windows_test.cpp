@@ -190,6 +190,24 @@ TEST(PeerWindows, APartIsAskedForAgainAsItWas) {
     }
 }
 
+TEST(PeerWindows, WakesAsManyQueuePairsAsThereIsRoomForInTurn) {
+    PeerWindows windows({.start = 3});
+    windows.change(windows_peer, 0, 3);
+    for (const std::uint32_t one : {7U, 5U, 9U, 5U, 3U, 8U}) windows.wait(windows_peer, one);
+    const auto woken = [&windows](std::uint32_t last) {
+        std::vector<std::uint32_t> woken;
+        windows.wake(windows_peer, last, [&](std::uint32_t one) { woken.push_back(one); });
+        return woken;
+    };
+    using Woken = std::vector<std::uint32_t>;
+    EXPECT_EQ(woken(5), Woken{});
+    windows.change(windows_peer, 3, 1);
+    EXPECT_EQ(woken(5), (Woken{7, 8}));
+    windows.wait_no_more(windows_peer, 9);
+    EXPECT_EQ(woken(8), (Woken{3, 5}));
+    EXPECT_EQ(woken(8), Woken{});
+}
+
 class TwoQueuePairs : public testing::Test {
 protected:
     void SetUp() override {
@@ -234,6 +252,67 @@ TEST_F(TwoQueuePairs, OneThatIsResetOrRemovedLeavesItsRoomToTheOther) {
     EXPECT_EQ(pair.a_leaving().size(), 1U);
     EXPECT_TRUE(pair.a.port.remove_queue_pair(other));
     EXPECT_EQ(pair.a.port.windows().room(other_end), 4U);
+}
+
+/// `pair.a` fills the window. Then a queue pair with a smaller number waits for room for at least
+/// two answers of a Read, and one after it for the room of one packet.
+class ThreeQueuePairs : public testing::Test {
+protected:
+    void SetUp() override {
+        pair.post(Request::write, 0x400);  // 4 packets
+        ASSERT_EQ(pair.a_leaving().size(), 4U);
+        for (std::uint32_t* const one : {&reads, &writes}) {
+            *one = pair.a.port
+                       .add_queue_pair({.transport = Transport::rc,
+                                        .domain = domain,
+                                        .send_completions = pair.a.sends,
+                                        .receive_completions = pair.a.receives})
+                       .value();
+            ASSERT_EQ(pair.a.port.modify(*one, test::to_init()), ModifyStatus::done);
+            ASSERT_EQ(ib::connect(pair.a.port, *one, {.peer = other_end, .path_mtu = test_mtu}),
+                      ModifyStatus::done);
+        }
+        ASSERT_LT(reads, writes);
+        post(reads, Request::read, 0x800);
+        post(writes, Request::write, 100);
+        ASSERT_TRUE(pair.a_leaving().empty());
+    }
+    void post(std::uint32_t number, Request request, std::size_t length) {
+        const Piece piece = pair.a.piece(0, length);
+        ASSERT_EQ(pair.a.port.post_send(
+                      number, {.terms = {.request = request}, .pieces = std::span(&piece, 1)}),
+                  PostStatus::accepted);
+    }
+    std::uint64_t sent_by(std::uint32_t number) const {
+        return pair.a.port.queue_pair(number)->counters.sent;
+    }
+
+    RcPair pair{limited(4)};
+    std::uint32_t reads = 0;
+    std::uint32_t writes = 0;
+};
+
+TEST_F(ThreeQueuePairs, OneThatNeedsMoreRoomLeavesItToTheNext) {
+    EXPECT_EQ(pair.a.give(pair.now, ack(0xFFFFFE)), RxVerdict::control);
+    ASSERT_EQ(pair.a.port.windows().room(other_end), 1U);
+    EXPECT_EQ(pair.a_leaving().size(), 1U);
+    EXPECT_EQ(sent_by(writes), 1U);
+    EXPECT_EQ(pair.a.give(pair.now, ack(1)), RxVerdict::control);
+    EXPECT_EQ(names(pair.a_leaving()), Names{"READ Request 000000"});
+}
+
+TEST_F(ThreeQueuePairs, OneThatWasResetWaitsNoMore) {
+    ASSERT_EQ(pair.a.port.modify(reads, {.state = QueuePairState::reset}), ModifyStatus::done);
+    EXPECT_EQ(pair.a.give(pair.now, ack(0xFFFFFE)), RxVerdict::control);
+    EXPECT_EQ(pair.a_leaving().size(), 1U);
+    EXPECT_EQ(sent_by(writes), 1U);
+}
+
+TEST_F(ThreeQueuePairs, OneThatWasRemovedWaitsNoMore) {
+    ASSERT_TRUE(pair.a.port.remove_queue_pair(reads));
+    EXPECT_EQ(pair.a.give(pair.now, ack(0xFFFFFE)), RxVerdict::control);
+    EXPECT_EQ(pair.a_leaving().size(), 1U);
+    EXPECT_EQ(sent_by(writes), 1U);
 }
 
 }  // namespace
