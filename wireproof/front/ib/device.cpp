@@ -205,14 +205,17 @@ std::size_t Device::Inside::poll(Instant now) {
     return received + sent;
 }
 
-// Takes all events of the port. Most need no action here, because completions and states show
-// errors.
+// Takes all events. Most need no action here, because completions and states show errors.
 void Device::Inside::heed_events() {
     while (const auto event = port.next_delivery()) {
-        if (event->what == proto::ib::PortEvent::What::completion) {
-            notified.insert(proto::ib::CompletionQueueId(event->number));
+        try {
+            const proto::ib::CompletionQueueId queue{event->number};
+            if (event->what == proto::ib::PortEvent::What::completion) notified.insert(queue);
+            cm.on_event(*event);
+        } catch (...) {  // no memory
+            port.report(*event);
+            throw;
         }
-        cm.on_event(*event);
     }
 }
 
@@ -246,8 +249,7 @@ bool Device::Inside::wait(const std::function<bool()>& until, std::chrono::milli
         const std::uint64_t heard = loop.wakes_taken();
         if (until && until()) return true;
         if (now >= end) return false;
-        // The condition may have polled, and its poll may have taken a wake. Then the loop must not
-        // sleep.
+        // The condition may have polled, and so taken a wake. Then the loop must not sleep.
         if (moved > 0 || loop.wakes_taken() != heard || spin.look_again(now)) continue;
         if (next_timeout() == std::chrono::nanoseconds::zero()) continue;
         const Instant due = earliest(end, next_deadline(), before_sleep());

@@ -22,9 +22,16 @@ CmChannel::CmChannel() : shown_(::fcntl(counter_.handle(), F_DUPFD_CLOEXEC, 0)) 
     if (shown_ < 0) throw std::system_error(errno, std::generic_category());
 }
 
+void CmChannel::make_room() {
+    const std::lock_guard guard(lock_);
+    if (room_.empty()) room_.emplace_back();
+}
+
 void CmChannel::push(CmChannelEvent event) {
     const std::lock_guard guard(lock_);
-    events_.push_back(std::move(event));
+    if (room_.empty()) room_.emplace_back();
+    room_.front() = std::move(event);
+    events_.splice(events_.end(), room_);
     counter_.add();
 }
 
@@ -46,14 +53,15 @@ int CmChannel::take(void* to, std::size_t room) {
     return 0;
 }
 
-std::deque<CmChannelEvent> CmChannel::remove(std::uint32_t of) {
+std::list<CmChannelEvent> CmChannel::remove(std::uint32_t of) {
     const std::lock_guard guard(lock_);
-    const auto gone = std::stable_partition(
-        events_.begin(), events_.end(), [of](const CmChannelEvent& one) { return one.of != of; });
-    std::deque<CmChannelEvent> removed(std::make_move_iterator(gone),
-                                       std::make_move_iterator(events_.end()));
-    events_.erase(gone, events_.end());
-    for (std::size_t i = 0; i < removed.size(); ++i) counter_.take_now();
+    std::list<CmChannelEvent> removed;
+    for (auto next = events_.begin(); next != events_.end();) {
+        const auto one = next++;
+        if (one->of != of) continue;
+        removed.splice(removed.end(), events_, one);
+        counter_.take_now();
+    }
     return removed;
 }
 

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 
@@ -39,6 +39,8 @@ public:
     /// The program's descriptor. It is readable while an event waits.
     int handle() const { return shown_; }
 
+    /// The next push() needs no memory.
+    void make_room();
     void push(CmChannelEvent event);
     /// Waits for an event, unless the program made the descriptor nonblocking. Returns 0, EAGAIN or
     /// EINTR. After 0 the caller calls take(). The thread may be cancelled here: this function and
@@ -48,7 +50,7 @@ public:
     /// ENOENT if there is no event any more: then the caller waits again.
     int take(void* to, std::size_t room);
     /// Removes and returns the waiting events of this identifier.
-    std::deque<CmChannelEvent> remove(std::uint32_t of);
+    std::list<CmChannelEvent> remove(std::uint32_t of);
     /// How many events of this kind wait and count for this identifier.
     std::size_t waiting(std::uint32_t of, std::uint32_t event);
     /// The program has closed the descriptor itself. Its number may already belong to another file.
@@ -61,7 +63,8 @@ private:
     std::mutex lock_;
     EventCounter counter_;
     std::atomic<int> shown_;  // a duplicate; the counter's own stays open for a thread that waits
-    std::deque<CmChannelEvent> events_;
+    std::list<CmChannelEvent> events_;
+    std::list<CmChannelEvent> room_;  // at most one
 };
 
 }  // namespace wireproof::verbs

@@ -251,15 +251,8 @@ int RdmaCm::notify(const ChannelPointer& channel, std::uint32_t number, std::uin
                 });
 }
 
-// If there is no memory for an event, the event is lost, like a datagram.
+// If there is no memory for an event, nothing changes and the event comes again.
 void RdmaCm::on_event(Instant now, ib::ConnectionManagement& management, const ib::CmEvent& event) {
-    errno_of([&] {
-        take(now, management, event);
-        return 0;
-    });
-}
-
-void RdmaCm::take(Instant now, ib::ConnectionManagement& management, const ib::CmEvent& event) {
     using What = ib::CmEvent::What;
     if (event.what == What::requested || event.what == What::asked) {
         return on_request(now, management, event);
@@ -268,6 +261,7 @@ void RdmaCm::take(Instant now, ib::ConnectionManagement& management, const ib::C
     const auto found = connections_.find(event.id);
     if (found == connections_.end()) return;
     CmIdentifier& one = identifiers_.at(found->second);
+    one.channel->make_room();
     if (!may_ask_again(now, one, event)) return on_answer(one, event);
     connections_.erase(found);
     one.connection.reset();
@@ -380,6 +374,7 @@ void RdmaCm::on_request(Instant now, ib::ConnectionManagement& management,
         identifiers_.size() >= identifiers_max) {
         return refuse(ib::CmReason::no_resources, ib::CmServiceStatus::no_queue_pair);
     }
+    heard->channel->make_room();
     CmIdentifier& one = add_requested(*heard, event.id, *gid);
     one.peer_number = event.peer;
     const bool is_local = one.destination.is_loopback() || engine_->has_met(event.peer);
@@ -420,7 +415,12 @@ CmIdentifier& RdmaCm::add_requested(const CmIdentifier& heard, ib::CmId id, cons
     one.peer_gid = gid;
     one.path_mtu = engine_->path_mtu();
     one.connection = id;
-    connections_[id] = one.number;
+    try {
+        connections_[id] = one.number;
+    } catch (...) {
+        identifiers_.erase(one.number);
+        throw;
+    }
     return one;
 }
 

@@ -208,8 +208,6 @@ private:
     bool lookers_turn();
     void lose_peer(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one);
     void refuse_for_nobody(CmIdentifier& one);
-    void take(Instant now, proto::ib::ConnectionManagement& management,
-              const proto::ib::CmEvent& event);
     void on_request(Instant now, proto::ib::ConnectionManagement& management,
                     const proto::ib::CmEvent& event);
     std::optional<proto::ib::CmReason> why_unfit(const CmIdentifier& heard,

@@ -179,7 +179,8 @@ void Engine::tell(const EventFault& event) {
     using What = proto::ib::PortEvent::What;
     if (event.what == EventFault::What::limit_reached) {
         for (const auto& [about, listener] : hearers_) {
-            if (about.first == About::shared_receive_queue) listener.hearer(What::limit_reached);
+            if (about.first != About::shared_receive_queue) continue;
+            port_.report({What::limit_reached, about.second});
         }
         return;
     }
@@ -195,8 +196,8 @@ void Engine::tell(const EventFault& event) {
         if (of != About::queue_pair) continue;
         const std::uint32_t place = faults_->place_of(number);
         if (event.queue_pair.value_or(place) != place) continue;
+        if (!fatal) port_.report({said, number});
         port_.modify(number, {.state = proto::ib::QueuePairState::error});
-        if (!fatal) listener.hearer(said);
     }
 }
 
@@ -249,6 +250,7 @@ void Engine::wait_for(std::unique_lock<std::mutex>& guard) const {
 
 Engine::Moved Engine::turn(Instant now) {
     host::keep_memory_guard(now);
+    untold_ = false;
     tell_device(now);
     // Each packet of this turn may come from a host that is new.
     if (peers_.udp().strangers() + rdma::packets_a_turn > limits::strangers && now >= forget_at_) {
@@ -321,14 +323,27 @@ bool Engine::commit(Instant now, PeerId peer, PeerLane& lane, const TxFrame& fra
 
 // The device answers a request for a connection even if no program listens.
 void Engine::manage(Instant now) {
-    connections_.hear(now, [&](const proto::ib::CmEvent& event) { tell(now, event); });
+    tell_or_wait([&] {
+        connections_.hear(now, [&](const proto::ib::CmEvent& event) { tell(now, event); });
+    });
 }
 
 void Engine::expire_connections(Instant now) {
-    if (connection_hearer_ != nullptr && connection_hearer_->next_deadline() <= now) {
-        connection_hearer_->on_deadline(now, connections_.management());
-    }
-    connections_.poll(now, [&](const proto::ib::CmEvent& event) { tell(now, event); });
+    tell_or_wait([&] {
+        if (connection_hearer_ != nullptr && connection_hearer_->next_deadline() <= now) {
+            connection_hearer_->on_deadline(now, connections_.management());
+        }
+        connections_.poll(now, [&](const proto::ib::CmEvent& event) { tell(now, event); });
+    });
+}
+
+// The call of the program, in which there was no memory for an event, has done what it should.
+template <class Tell>
+bool Engine::tell_or_wait(Tell&& tell) {
+    if (errno_of([&] { return tell(), 0; }) == 0) return true;
+    untold_ = true;
+    keeper_.wake_by(clock_.now());
+    return false;
 }
 
 void Engine::tell(Instant now, const proto::ib::CmEvent& event) {
@@ -393,13 +408,12 @@ std::size_t Engine::send(Instant now) {
 
 void Engine::tell_events() {
     while (const auto event = port_.next_delivery()) {
-        using What = proto::ib::PortEvent::What;
-        const bool of_queue = event->what == What::completion || event->what == What::overrun;
-        const About about = of_queue                             ? About::completion_queue
-                            : event->what == What::limit_reached ? About::shared_receive_queue
-                                                                 : About::queue_pair;
+        const auto about = proto::ib::PortEvent::about(event->what);
         const auto hearer = hearers_.find({about, event->number});
-        if (hearer != hearers_.end()) hearer->second.hearer(event->what);
+        if (hearer == hearers_.end()) continue;
+        if (!tell_or_wait([&] { hearer->second.hearer(event->what); })) {
+            return port_.report(*event);
+        }
     }
 }
 

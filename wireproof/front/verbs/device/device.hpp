@@ -143,7 +143,8 @@ public:
         leave_posting(now);
         return result;
     }
-    /// Receives the events of connection management, under the lock.
+    /// Receives the events of connection management, under the lock. If a function throws, it must
+    /// have changed nothing, and it is called again in the next turn.
     class ConnectionHearer {
     public:
         virtual ~ConnectionHearer() = default;
@@ -191,8 +192,9 @@ public:
     void start_keeper();
 
     using Hearer = std::function<void(proto::ib::PortEvent::What)>;
-    enum class About : std::uint8_t { completion_queue, queue_pair, shared_receive_queue };
-    /// `hearer` receives the events of the object until forget(). It receives none after that.
+    using About = proto::ib::PortEvent::About;
+    /// `hearer` receives the events of the object until forget(). It receives none after that. If
+    /// it throws, the event waits for the next turn.
     void hear(const void* owner, About what, std::uint32_t number, Hearer hearer);
     void forget(About what, std::uint32_t number);
     /// The same for events of the whole device.
@@ -246,6 +248,8 @@ private:
         tell_events();
     }
     void tell_events();
+    template <class Tell>
+    bool tell_or_wait(Tell&& tell);
     std::size_t send(Instant now);
     void manage(Instant now);
     bool may_expire(Instant now, std::size_t received);
@@ -256,6 +260,7 @@ private:
     void tell(const EventFault& event);
     void tell(Instant now, const proto::ib::CmEvent& event);
     Instant next_deadline() const {
+        if (untold_) return Instant();
         Instant next = earliest(port_.next_deadline(), deadline_of_connections());
         next = earliest(next, peers_.next_deadline());
         return faults_ ? earliest(next, faults_->next_deadline()) : next;
@@ -301,12 +306,13 @@ private:
     PollTurns turns_;
     PollRound::Shared rounds_;
     PostGather gather_;
-    std::vector<PeerId> ready_;               // peers that may have packets to send
-    std::map<PeerId, std::size_t> held_;      // how often
-    Instant forget_at_;                       // not before: forgetting takes a while
-    bool unfinished_ = false;                 // a turn ended at its limit of packets
-    int unread_turns_ = 0;                    // in a row: packets came faster than they were read
-    bool stalled_ = false;                    // a ring was full
+    std::vector<PeerId> ready_;           // peers that may have packets to send
+    std::map<PeerId, std::size_t> held_;  // how often
+    Instant forget_at_;                   // not before: forgetting takes a while
+    bool unfinished_ = false;             // a turn ended at its limit of packets
+    int unread_turns_ = 0;                // in a row: packets came faster than they were read
+    bool stalled_ = false;                // a ring was full
+    bool untold_ = false;                 // an event found no memory, and waits for the next turn
     std::unique_ptr<rdma::ShownPort> shown_;  // null: its counters are not published
     std::map<std::pair<About, std::uint32_t>, Listener> hearers_;
     std::atomic<std::uint32_t> domains_ = 0;

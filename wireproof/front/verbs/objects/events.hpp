@@ -1,5 +1,10 @@
 // Events that wait for the program. The queue has a descriptor that is readable while an event
 // waits. Programs poll the descriptor, and may set O_NONBLOCK on it.
+//
+// No event is dropped, and the program's own calls bound how many wait, whatever peers send: a
+// completion queue has one for each ibv_req_notify_cq, and one if it overruns; a shared receive
+// queue has one for each limit that the program sets; a queue pair has one of each kind between two
+// changes to RESET, and one for each change to SQD.
 #pragma once
 
 #include <sys/types.h>

@@ -102,7 +102,7 @@ void CmQueuePair::part(Instant now, std::uint32_t queue_pair) {
 }
 
 void CmQueuePair::poll(Instant now) {
-    transport_.poll(now, [&](CmEvent event) { take(now, std::move(event)); });
+    transport_.poll(now, [&](const CmEvent& event) { take(now, event); });
 }
 
 void CmQueuePair::on_event(const PortEvent& event) {
@@ -127,9 +127,11 @@ void CmQueuePair::on_answer(CmEvent event) {
     if (event.what == CmEvent::What::rejected) drop(requests_, event.id);
     // An answer is kept only if the user may still take it: the connection has a queue pair, or the
     // user has not given up the resolution.
-    if (queue_pairs_.contains(event.id) || resolutions_.erase(event.id) > 0) {
-        answers_.insert_or_assign(event.id, std::move(event));
-    }
+    const bool resolves = resolutions_.contains(event.id);
+    if (!resolves && !queue_pairs_.contains(event.id)) return;
+    const CmId id = event.id;
+    answers_.insert_or_assign(id, std::move(event));
+    if (resolves) resolutions_.erase(id);
 }
 
 void CmQueuePair::on_query(Instant now, CmEvent event) {

@@ -22,7 +22,8 @@ public:
     const ConnectionManagement& management() const { return management_; }
 
     /// Processes the datagrams that have arrived. Calls `on_event(CmEvent)` with each event, in
-    /// order; the callback may call the management. Then sends the datagrams that wait.
+    /// order; the callback may call the management. If it throws, the next call begins with the
+    /// same event. Then sends the datagrams that wait.
     template <class OnEvent>
     void hear(Instant now, OnEvent&& on_event);
     /// Like hear(), and processes the timers that have expired, after the datagrams.
@@ -35,7 +36,10 @@ public:
 private:
     template <class OnEvent>
     void tell(OnEvent& on_event) {
-        while (auto event = management_.next_event()) on_event(std::move(*event));
+        while (const CmEvent* const event = management_.first_event()) {
+            on_event(*event);
+            management_.end_event();
+        }
     }
     /// Returns false if no datagram waits.
     bool receive(Instant now);

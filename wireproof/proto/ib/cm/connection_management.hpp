@@ -144,6 +144,10 @@ public:
 
     RxVerdict on_datagram(Instant now, PeerId from, ConstBytes bytes);
     std::optional<CmEvent> next_event();
+    /// The same in two steps, for a user who may fail in between: the oldest event, or null, and
+    /// its end. No event is lost, and each datagram and each timer makes at most one.
+    const CmEvent* first_event() const { return events_.empty() ? nullptr : &events_.front(); }
+    void end_event() { events_.pop_front(); }
     void on_deadline(Instant now);
     Instant next_deadline() const {
         if (early_due_) return {};

@@ -158,6 +158,11 @@ public:
     // retries.
     RxVerdict on_frame(Instant now, const RxFrame& frame);
     std::optional<Delivery> next_delivery() { return adapter_.next_event(); }
+    /// next_delivery gives this event: again, because the user could not take it, or because the
+    /// user tests how a program handles it. Does nothing if there is no such object.
+    void report(const Delivery& event) {
+        if (adapter_.has(event)) adapter_.tell(event.what, event.number);
+    }
     void on_deadline(Instant now);
     void on_wire_event(Instant, WireEvent) {}
     /// Sends to any peer; for a wire with one peer.

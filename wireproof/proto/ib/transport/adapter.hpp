@@ -93,6 +93,10 @@ public:
     void tell(PortEvent::What what, Number number) {
         events_.tell(what, static_cast<std::uint32_t>(number));
     }
+    /// Whether the object of this event exists.
+    bool has(const PortEvent& event) const {
+        return events_.has(PortEvent::about(event.what), event.number);
+    }
     std::optional<PortEvent> next_event() { return events_.next(); }
 
     void fingerprint(Fingerprint& sink) const {

@@ -58,6 +58,9 @@ public:
         if (found->second.kinds != 0) unlink(found->second);
         objects_.erase(found);
     }
+    bool has(About about, std::uint32_t number) const {
+        return objects_.contains(key_of(about, number));
+    }
     /// Does nothing if the object already has such an event to tell.
     void tell(What what, std::uint32_t number) {
         const Key key = key_of(PortEvent::about(what), number);
