@@ -26,12 +26,12 @@ Sender with_outstanding(std::size_t frames, const GoBackNTerms& terms = near_the
     return sender;
 }
 
-/// The numbers that a replay sends now.
+/// The numbers that a replay sends now. Each frame is a byte longer than the one before.
 std::vector<std::uint32_t> resent(Sender& sender, std::size_t most = modulus) {
     std::vector<std::uint32_t> numbers;
     while (sender.replaying() && !sender.replay_held() && numbers.size() < most) {
         numbers.push_back(sender.number_of(sender.cursor()).value());
-        sender.resend(100);
+        sender.resend(100 + sender.cursor());
     }
     return numbers;
 }
@@ -77,8 +77,11 @@ TEST(GoBackN, AReplayGoesFromTheOldestFrameToTheLast) {
     sender.free(Instant(), 2);
     EXPECT_FALSE(sender.replaying());
     sender.begin_replay(Instant());
+    EXPECT_EQ(sender.unanswered().bytes, 0U);
     EXPECT_EQ(resent(sender), (Numbers{15, 0, 1}));
     EXPECT_FALSE(sender.replaying());
+    EXPECT_EQ(sender.unanswered().bytes, 100U);  // of the oldest frame
+    EXPECT_EQ(sender.unanswered().times, 1U);
     sender.send(Instant());
     EXPECT_EQ(sender.next().value(), 3U);
 }
@@ -116,7 +119,6 @@ TEST(GoBackN, TheWindowIsTheSmallerOfTwo) {
     EXPECT_EQ(resent(sender), (Numbers{13}));
     EXPECT_TRUE(sender.replay_held());
     EXPECT_TRUE(sender.window_full(5));
-    EXPECT_EQ(sender.unanswered().bytes, 100U);
     sender.free(Instant(), 1);
     EXPECT_EQ(resent(sender), (Numbers{14, 15}));
     EXPECT_EQ(sender.unanswered().since, never);

@@ -427,20 +427,5 @@ TEST(UeTransmit, OverDatagramsTheTimerFollowsTheRoundTripAndReplaysBackOff) {
     EXPECT_EQ(pair.a.link.unanswered().since, never);
 }
 
-// The owner of a link gives up a path that never carries frames of this length.
-TEST(UeTransmit, ReportsTheLengthOfTheOldestFrameThatHasNoAnswer) {
-    Pair pair;
-    pair.submit(1, 60);
-    pair.submit(1, 8);
-    pair.leaving(pair.a);
-    EXPECT_EQ(pair.a.link.unanswered().bytes, 0U);
-    pair.wait();
-    const auto again = pair.frames(pair.a);
-    ASSERT_EQ(again.size(), 2U);
-    ASSERT_NE(again[0].bytes.size(), again[1].bytes.size());
-    EXPECT_EQ(pair.a.link.unanswered().bytes, again[0].bytes.size());
-    EXPECT_EQ(pair.a.link.unanswered().times, 1U);
-}
-
 }  // namespace
 }  // namespace wireproof::ue
