@@ -1,6 +1,7 @@
 // A wire that is chosen at run time. It meets the Wire concept itself, so pumps and fronts use it
 // like any other wire. The price is a virtual call per frame and step. It always has the optional
-// calls, too; if the wire inside does not have one, the answer is neutral.
+// calls, too; if the wire inside does not have one, the answer is neutral. A wire that has one with
+// other types does not compile here.
 #pragma once
 
 #include <concepts>
@@ -14,8 +15,7 @@
 #include <vector>
 
 #include "wireproof/base/expected.hpp"
-#include "wireproof/core/peer_trouble.hpp"
-#include "wireproof/core/wire.hpp"
+#include "wireproof/core/around_wire.hpp"
 
 namespace wireproof::host {
 
@@ -104,13 +104,36 @@ concept ReachesMemory = requires(W wire, const W& idle, PeerId peer, std::uint64
     { wire.read_memory(peer, address, bytes) } -> std::same_as<bool>;
 };
 
+/// A wire that knows at once whether there is nothing to do.
+template <class W>
+concept StillWire = requires(W wire, const W& idle, Instant now) {
+    { idle.is_still(now) } -> std::same_as<bool>;
+    { wire.expect_single() } -> std::same_as<void>;
+};
+
+/// False: the wire has some of these calls only, or with other types; they would never be made.
+template <class W>
+inline constexpr bool has_whole_groups =
+    (StillWire<W> || !(
+                         requires { &W::is_still; } || requires { &W::expect_single; })) &&
+    (ReachesMemory<W> ||
+     !(
+         requires { &W::allocate_shared; } || requires { &W::free_shared; } ||
+         requires { &W::share; } || requires { &W::unshare; } || requires { &W::unshared; } ||
+         requires { &W::write_memory; } || requires { &W::read_memory; }));
+
 /// `Held` is a wire, or a reference to one.
-template <class Held>
-class ErasedWireOf final : public ErasedWire {
+template <class Held, class W = std::remove_reference_t<Held>>
+class ErasedWireOf final : public ErasedWire, private AroundWire<ErasedWireOf<Held>, W> {
+    using Around = AroundWire<ErasedWireOf, W>;
+    friend Around;
+    static_assert(has_whole_groups<W>);
+
 public:
     explicit ErasedWireOf(Held wire) : wire_(std::forward<Held>(wire)) {}
 
-    std::remove_reference_t<Held>& inside() { return wire_; }
+    W& inner() { return wire_; }
+    const W& inner() const { return wire_; }
 
     ErasedLane& lane(PeerId peer) override {
         using Inside = std::remove_reference_t<decltype(wire_.lane(peer))>;
@@ -123,11 +146,11 @@ public:
 
     std::optional<RxFrame> receive(Instant now) override { return wire_.receive(now); }
     RxRun following() const override {
-        if constexpr (RunWire<std::remove_reference_t<Held>>) return wire_.following();
+        if constexpr (RunWire<W>) return wire_.following();
         return {};
     }
     void take_following(std::size_t frames) override {
-        if constexpr (RunWire<std::remove_reference_t<Held>>) wire_.take_following(frames);
+        if constexpr (RunWire<W>) wire_.take_following(frames);
     }
     void flush(Instant now) override { wire_.flush(now); }
     bool next_event(PeerId& from, WireEvent& event) override {
@@ -140,33 +163,18 @@ public:
     Instant next_deadline() const override { return wire_.next_deadline(); }
 
     bool is_still(Instant now) const override {
-        if constexpr (requires { wire_.is_still(now); }) return wire_.is_still(now);
+        if constexpr (StillWire<W>) return wire_.is_still(now);
         return false;
     }
     void expect_single() override {
-        if constexpr (requires { wire_.expect_single(); }) wire_.expect_single();
+        if constexpr (StillWire<W>) wire_.expect_single();
     }
-    int wait_handle() const override {
-        if constexpr (requires { wire_.wait_handle(); }) return wire_.wait_handle();
-        return -1;
-    }
-    bool prepare_to_sleep() override {
-        if constexpr (requires { wire_.prepare_to_sleep(); }) return wire_.prepare_to_sleep();
-        return true;
-    }
-    void settle(PeerId peer) override {
-        if constexpr (requires { wire_.settle(peer); }) wire_.settle(peer);
-    }
-    void unsettle(PeerId peer) override {
-        if constexpr (requires { wire_.unsettle(peer); }) wire_.unsettle(peer);
-    }
-    void abandon() override {
-        if constexpr (requires { wire_.abandon(); }) wire_.abandon();
-    }
-    PeerTrouble trouble(PeerId peer) const override {
-        if constexpr (requires { wire_.trouble(peer); }) return wire_.trouble(peer);
-        return {};
-    }
+    int wait_handle() const override { return Around::wait_handle(); }
+    bool prepare_to_sleep() override { return Around::prepare_to_sleep(); }
+    void settle(PeerId peer) override { Around::settle(peer); }
+    void unsettle(PeerId peer) override { Around::unsettle(peer); }
+    void abandon() override { Around::abandon(); }
+    PeerTrouble trouble(PeerId peer) const override { return Around::trouble(peer); }
 
     Expected<Bytes> allocate_shared(std::size_t bytes) override {
         if constexpr (reaches_memory) return wire_.allocate_shared(bytes);
@@ -200,7 +208,7 @@ public:
     }
 
 private:
-    static constexpr bool reaches_memory = ReachesMemory<std::remove_reference_t<Held>>;
+    static constexpr bool reaches_memory = ReachesMemory<W>;
 
     Held wire_;
     std::vector<std::unique_ptr<ErasedLane>> lanes_;  // by peer
@@ -248,8 +256,8 @@ public:
     /// The wire inside, if it is a W; otherwise nullptr.
     template <Wire W>
     W* as() {
-        if (auto* const held = dynamic_cast<ErasedWireOf<W>*>(wire_.get())) return &held->inside();
-        if (auto* const lent = dynamic_cast<ErasedWireOf<W&>*>(wire_.get())) return &lent->inside();
+        if (auto* const held = dynamic_cast<ErasedWireOf<W>*>(wire_.get())) return &held->inner();
+        if (auto* const lent = dynamic_cast<ErasedWireOf<W&>*>(wire_.get())) return &lent->inner();
         return nullptr;
     }
 

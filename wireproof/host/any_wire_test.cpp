@@ -91,6 +91,15 @@ public:
 
 static_assert(ReachesMemory<OfferingWire>);
 static_assert(!ReachesMemory<NotingWire>);
+static_assert(has_whole_groups<OfferingWire> && has_whole_groups<NotingWire>);
+
+struct HalfStillWire {
+    bool is_still(Instant) const { return true; }
+};
+struct HalfSharingWire {
+    bool share(PeerId, std::uint64_t, Bytes, bool, bool) { return true; }
+};
+static_assert(!has_whole_groups<HalfStillWire> && !has_whole_groups<HalfSharingWire>);
 
 TEST(AnyWire, PassesEveryCallToTheWireInside) {
     OfferingWire inside;

@@ -243,8 +243,8 @@ std::size_t Node::turn(W& wire, Instant now) {
             if (!delay_.is_due(now)) return 0;
             if (delay_.waits()) wire.expect_single();
         }
-        if (is_still(wire, now)) {
-            expect_single(wire);
+        if (wire.is_still(now)) {
+            wire.expect_single();
             if constexpr (std::is_same_v<W, ShmWire>) delay_.in_vain();
             return 0;
         }

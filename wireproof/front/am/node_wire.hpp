@@ -42,17 +42,6 @@ private:
 };
 
 template <class W>
-bool is_still(const W& wire, Instant now) {
-    if constexpr (requires { wire.is_still(now); }) return wire.is_still(now);
-    return false;
-}
-
-template <class W>
-void expect_single(W& wire) {
-    if constexpr (requires { wire.expect_single(); }) wire.expect_single();
-}
-
-template <class W>
 bool may_have_event(const W& wire) {
     if constexpr (requires { wire.has_event(); }) return wire.has_event();
     return true;

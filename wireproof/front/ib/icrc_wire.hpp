@@ -12,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "wireproof/core/peer_trouble.hpp"
-#include "wireproof/core/wire.hpp"
+#include "wireproof/core/around_wire.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 
 namespace wireproof::proto::ib {
@@ -52,7 +51,7 @@ private:
 };
 
 template <Wire W>
-class IcrcWire {
+class IcrcWire : public AroundWire<IcrcWire<W>, W> {
     using InnerLane = std::remove_reference_t<decltype(std::declval<W&>().lane(PeerId{}))>;
 
 public:
@@ -95,18 +94,8 @@ public:
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return inner_->next_event(); }
     Instant next_deadline() const { return inner_->next_deadline(); }
 
-    PeerTrouble trouble(PeerId peer) const {
-        if constexpr (requires { inner_->trouble(peer); }) return inner_->trouble(peer);
-        return {};
-    }
-    int wait_handle() const {
-        if constexpr (requires { inner_->wait_handle(); }) return inner_->wait_handle();
-        return -1;
-    }
-    bool prepare_to_sleep() {
-        if constexpr (requires { inner_->prepare_to_sleep(); }) return inner_->prepare_to_sleep();
-        return true;
-    }
+    W& inner() { return *inner_; }
+    const W& inner() const { return *inner_; }
 
     /// Datagrams that were dropped because they were damaged or too short for a packet.
     std::uint64_t icrc_wrong() const { return icrc_wrong_; }

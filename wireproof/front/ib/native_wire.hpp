@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "wireproof/core/around_wire.hpp"
 #include "wireproof/core/peer_trouble.hpp"
 #include "wireproof/core/wire.hpp"
 #include "wireproof/proto/ib/packet/native_frame.hpp"
@@ -66,7 +67,7 @@ private:
 };
 
 template <Wire W>
-class NativeWire {
+class NativeWire : public AroundWire<NativeWire<W>, W> {
     using InnerLane = std::remove_reference_t<decltype(std::declval<W&>().lane(PeerId{}))>;
 
 public:
@@ -100,18 +101,8 @@ public:
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return inner_->next_event(); }
     Instant next_deadline() const { return inner_->next_deadline(); }
 
-    PeerTrouble trouble(PeerId peer) const {
-        if constexpr (requires { inner_->trouble(peer); }) return inner_->trouble(peer);
-        return {};
-    }
-    int wait_handle() const {
-        if constexpr (requires { inner_->wait_handle(); }) return inner_->wait_handle();
-        return -1;
-    }
-    bool prepare_to_sleep() {
-        if constexpr (requires { inner_->prepare_to_sleep(); }) return inner_->prepare_to_sleep();
-        return true;
-    }
+    W& inner() { return *inner_; }
+    const W& inner() const { return *inner_; }
 
     const NativeCounters& counters() const { return counters_; }
 

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "wireproof/core/peer_trouble.hpp"
+#include "wireproof/core/around_wire.hpp"
 #include "wireproof/wire/faulty/faulty_lane.hpp"
 
 namespace wireproof {
 
 template <Wire W>
-class FaultyWire {
+class FaultyWire : public AroundWire<FaultyWire<W>, W> {
 public:
     struct Config {
         FaultRates rates = {};
@@ -83,31 +83,6 @@ public:
 
     W& inner() { return inside_->wire; }
     const W& inner() const { return inside_->wire; }
-
-    // Calls that some wires have and that the concept Wire does not require. If the inner wire has
-    // no such call, the answer is that of a wire without a handle and without open places.
-    int wait_handle() const {
-        if constexpr (requires { inside_->wire.wait_handle(); }) return inside_->wire.wait_handle();
-        return -1;
-    }
-    bool prepare_to_sleep() {
-        if constexpr (requires { inside_->wire.prepare_to_sleep(); })
-            return inside_->wire.prepare_to_sleep();
-        return true;
-    }
-    void settle(PeerId peer) {
-        if constexpr (requires { inside_->wire.settle(peer); }) inside_->wire.settle(peer);
-    }
-    void unsettle(PeerId peer) {
-        if constexpr (requires { inside_->wire.unsettle(peer); }) inside_->wire.unsettle(peer);
-    }
-    void abandon() {
-        if constexpr (requires { inside_->wire.abandon(); }) inside_->wire.abandon();
-    }
-    PeerTrouble trouble(PeerId peer) const {
-        if constexpr (requires { inside_->wire.trouble(peer); }) return inside_->wire.trouble(peer);
-        return {};
-    }
 
 private:
     // Lanes point to both members.

@@ -86,6 +86,7 @@ public:
     }
     Instant next_deadline() const { return deadline; }
     void settle(PeerId peer) { settled = peer; }
+    void unsettle(PeerId) { settled = std::nullopt; }
 
     std::deque<RxFrame> arriving;
     Instant deadline = never;
@@ -434,6 +435,7 @@ TEST(FaultyWire, PassesOnWhatTheWireInsideOffersAndIsNeutralInTheRest) {
     wire.settle(second);
     EXPECT_EQ(wire.inner().settled, second);
     wire.unsettle(second);
+    EXPECT_FALSE(wire.inner().settled);
     EXPECT_EQ(wire.wait_handle(), -1);
     EXPECT_TRUE(wire.prepare_to_sleep());
 }

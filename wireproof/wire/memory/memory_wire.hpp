@@ -51,6 +51,7 @@ public:
     /// False: frames wait, so the caller must not sleep. There is no handle to wait on: one thread
     /// runs both ends.
     bool prepare_to_sleep() const { return !in_->has_frame(); }
+    int wait_handle() const { return -1; }
 
 private:
     friend class MemoryLink;

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "wireproof/core/around_wire.hpp"
 #include "wireproof/core/link_engine.hpp"
-#include "wireproof/core/peer_trouble.hpp"
 #include "wireproof/core/pump.hpp"
 
 namespace wireproof {
@@ -21,7 +21,9 @@ namespace wireproof {
 /// because a frame here is valid only until commit() returns. Until the caller has taken the event
 /// of a new life, the wire returns no message of that life and lends no room.
 template <LinkEngine E, Wire W>
-class RetryWire {
+class RetryWire : public AroundWire<RetryWire<E, W>, W> {
+    using Around = AroundWire<RetryWire, W>;
+
 public:
     RetryWire(E link, W wire, PeerId peer = {})
         : link_(std::move(link)),
@@ -75,27 +77,9 @@ public:
     E& link() { return link_; }
     const E& link() const { return link_; }
     W& inner() { return wire_; }
+    const W& inner() const { return wire_; }
 
-    // Calls that some wires have and that the concept Wire does not require; see FaultyWire.
-    PeerTrouble trouble(PeerId peer) const {
-        if constexpr (requires { wire_.trouble(peer); }) return wire_.trouble(peer);
-        return {};
-    }
-    int wait_handle() const {
-        if constexpr (requires { wire_.wait_handle(); }) return wire_.wait_handle();
-        return -1;
-    }
-    bool prepare_to_sleep() {
-        if (!at_rest_) return false;
-        if constexpr (requires { wire_.prepare_to_sleep(); }) return wire_.prepare_to_sleep();
-        return true;
-    }
-    void settle(PeerId peer) {
-        if constexpr (requires { wire_.settle(peer); }) wire_.settle(peer);
-    }
-    void unsettle(PeerId peer) {
-        if constexpr (requires { wire_.unsettle(peer); }) wire_.unsettle(peer);
-    }
+    bool prepare_to_sleep() { return at_rest_ && Around::prepare_to_sleep(); }
 
 private:
     void take_note(LinkDelivery::What what);

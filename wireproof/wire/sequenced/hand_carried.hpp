@@ -86,7 +86,7 @@ inline bool commit(Sequenced& wire, std::string_view text, bool resent = false) 
 /// The datagrams that left since the last call.
 inline std::vector<HandCarried::Datagram> leaving(Sequenced& wire) {
     wire.flush(Instant());
-    return std::exchange(wire.carrier().left, {});
+    return std::exchange(wire.inner().left, {});
 }
 
 /// The one datagram that leaves with these frames in it.
@@ -109,7 +109,7 @@ inline std::string received(Sequenced& wire) {
 }
 
 inline std::string give(Sequenced& wire, std::vector<std::byte> datagram) {
-    wire.carrier().arriving.push_back(std::move(datagram));
+    wire.inner().arriving.push_back(std::move(datagram));
     return received(wire);
 }
 

@@ -7,7 +7,7 @@ namespace {
 constexpr std::uint32_t missing_max = 5;
 
 std::string give_and_tell(Sequenced& wire, std::vector<std::byte> datagram) {
-    wire.carrier().arriving.push_back(std::move(datagram));
+    wire.inner().arriving.push_back(std::move(datagram));
     return told(wire);
 }
 
@@ -156,13 +156,13 @@ TEST(SequencedMissing, TheReceiverCountsAsTheSenderDid) {
                 if (!outage && !random.chance(0.1)) network.push_back(datagram.bytes);
             }
             for (const auto& datagram : leaving(ends.b)) {
-                ends.a.carrier().arriving.push_back(datagram.bytes);
+                ends.a.inner().arriving.push_back(datagram.bytes);
             }
             (void)received(ends.a);
             if (new_lives(ends.a) > 0) network.clear();
             if (network.empty()) continue;
             const std::size_t span = std::min<std::size_t>(3, network.size());
-            ends.b.carrier().arriving.push_back(network[network.size() - 1 - random.below(span)]);
+            ends.b.inner().arriving.push_back(network[network.size() - 1 - random.below(span)]);
             while (const auto frame = ends.b.receive(Instant())) {
                 if (frame->bytes.empty()) {
                     ++missing;

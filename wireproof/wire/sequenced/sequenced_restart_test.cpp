@@ -43,9 +43,9 @@ TEST(SequencedRestart, NoFrameMovesUntilTheNewLifeWasDrawn) {
     commit(ends.a, "to the old life");
     ends.b = restarted(3);
     give(ends.a, datagram_of(ends.b, {"x"}));
-    ends.a.carrier().room = 0;  // the frame stays where it is
+    ends.a.inner().room = 0;  // the frame stays where it is
     EXPECT_TRUE(leaving(ends.a).empty());
-    ends.a.carrier().room = 2;
+    ends.a.inner().room = 2;
     const auto left = leaving(ends.a);
     ASSERT_EQ(left.size(), 2U) << "the challenge, and the frame that nobody wants";
     EXPECT_EQ(give(ends.b, left[0].bytes), "");
@@ -179,7 +179,7 @@ TEST(SequencedRestart, WhatIsReceivedIsAPartOfWhatWasSentWhateverTheNetworkDoes)
             if (coming.empty()) continue;
             const std::size_t span =
                 random.chance(0.8) ? std::min<std::size_t>(4, coming.size()) : coming.size();
-            wires[end].carrier().arriving.push_back(coming[coming.size() - 1 - random.below(span)]);
+            wires[end].inner().arriving.push_back(coming[coming.size() - 1 - random.below(span)]);
             take(wires[end], book, seed);
         }
         taken += books[0].taken + books[1].taken;

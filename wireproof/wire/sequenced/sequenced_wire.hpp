@@ -19,8 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "wireproof/core/peer_trouble.hpp"
-#include "wireproof/core/wire.hpp"
+#include "wireproof/core/around_wire.hpp"
 #include "wireproof/wire/sequenced/frame_packer.hpp"
 #include "wireproof/wire/sequenced/lives.hpp"
 
@@ -76,7 +75,9 @@ struct SequencedConfig {
 /// Has two ends, and is itself the lane to its peer. A datagram that 2^31 others have overtaken
 /// would pass for a new one; no network delays a datagram for so long.
 template <Wire W>
-class SequencedWire {
+class SequencedWire : public AroundWire<SequencedWire<W>, W> {
+    using Around = AroundWire<SequencedWire, W>;
+
 public:
     using Config = SequencedConfig;
 
@@ -98,28 +99,10 @@ public:
 
     const SequencedStats& stats() const { return stats_; }
     const Lives& lives() const { return lives_; }
-    W& carrier() { return carrier_; }
+    W& inner() { return carrier_; }
+    const W& inner() const { return carrier_; }
 
-    // Calls that some wires have and that the concept Wire does not require; see FaultyWire.
-    PeerTrouble trouble(PeerId peer) const {
-        if constexpr (requires { carrier_.trouble(peer); }) return carrier_.trouble(peer);
-        return {};
-    }
-    int wait_handle() const {
-        if constexpr (requires { carrier_.wait_handle(); }) return carrier_.wait_handle();
-        return -1;
-    }
-    bool prepare_to_sleep() {
-        if (!at_rest_) return false;
-        if constexpr (requires { carrier_.prepare_to_sleep(); }) return carrier_.prepare_to_sleep();
-        return true;
-    }
-    void settle(PeerId peer) {
-        if constexpr (requires { carrier_.settle(peer); }) carrier_.settle(peer);
-    }
-    void unsettle(PeerId peer) {
-        if constexpr (requires { carrier_.unsettle(peer); }) carrier_.unsettle(peer);
-    }
+    bool prepare_to_sleep() { return at_rest_ && Around::prepare_to_sleep(); }
 
 private:
     // A flood of datagrams without frames must not stop the rest of the program.

@@ -116,16 +116,16 @@ TEST(SequencedWire, ADatagramIsMarkedResentIfAnyOfItsFramesIs) {
 
 TEST(SequencedWire, WithoutRoomInTheCarrierNoneIsLentAndNothingIsLost) {
     Ends ends;
-    ends.a.carrier().room = 1;
+    ends.a.inner().room = 1;
     const std::string half(100, 'x');
     EXPECT_TRUE(commit(ends.a, half));
     EXPECT_TRUE(commit(ends.a, half)) << "closes the datagram that has room";
     EXPECT_FALSE(commit(ends.a, half));
     EXPECT_EQ(leaving(ends.a).size(), 2U) << "the first made room for the second";
     EXPECT_TRUE(commit(ends.a, half));
-    ends.a.carrier().room = 0;
+    ends.a.inner().room = 0;
     EXPECT_EQ(leaving(ends.a).size(), 0U);
-    ends.a.carrier().room = 1;
+    ends.a.inner().room = 1;
     EXPECT_EQ(leaving(ends.a).size(), 1U) << "later";
 }
 
@@ -194,7 +194,7 @@ TEST(SequencedWire, ADatagramOfAnotherLinkIsDropped) {
 
 TEST(SequencedWire, ADatagramOfAnotherPeerIsDropped) {
     Ends ends;
-    ends.b.carrier().from = PeerId{1};
+    ends.b.inner().from = PeerId{1};
     EXPECT_EQ(give(ends.b, datagram_of(ends.a, {"mine"})), "");
     EXPECT_EQ(ends.b.stats().other_peer, 1U);
 }
@@ -224,8 +224,8 @@ TEST(SequencedWire, DamageInTheHeaderDropsTheDatagramAndDamageInAFramePasses) {
 
 TEST(SequencedWire, FramesCarryWhatTheCarrierSaysOfTheirDatagram) {
     Ends ends;
-    ends.b.carrier().integrity = Integrity::damaged;
-    ends.b.carrier().arriving.push_back(datagram_of(ends.a, {"a", "b"}));
+    ends.b.inner().integrity = Integrity::damaged;
+    ends.b.inner().arriving.push_back(datagram_of(ends.a, {"a", "b"}));
     for (int i = 0; i < 2; ++i) {
         const auto frame = ends.b.receive(Instant());
         ASSERT_TRUE(frame.has_value());
@@ -246,22 +246,22 @@ TEST(SequencedWire, OfADatagramCutShortTheWholeFramesAreTaken) {
 TEST(SequencedWire, ForwardsDeadlineAndEventsOfTheCarrier) {
     Ends ends;
     EXPECT_EQ(ends.a.next_deadline(), never);
-    ends.a.carrier().deadline = Instant(Duration(5));
+    ends.a.inner().deadline = Instant(Duration(5));
     EXPECT_EQ(ends.a.next_deadline(), Instant(Duration(5)));
-    ends.a.carrier().event = {PeerId{1}, WireEvent::peer_gone};
+    ends.a.inner().event = {PeerId{1}, WireEvent::peer_gone};
     EXPECT_FALSE(ends.a.next_event().has_value()) << "of somebody else";
-    ends.a.carrier().event = {PeerId{0}, WireEvent::peer_gone};
+    ends.a.inner().event = {PeerId{0}, WireEvent::peer_gone};
     EXPECT_EQ(ends.a.next_event(), std::pair(PeerId{0}, WireEvent::peer_gone));
 }
 
 TEST(SequencedWire, AFloodOfWhatIsDroppedLetsTheProgramHaveItsTurn) {
     Ends ends;
-    for (int i = 0; i < 10'000; ++i) ends.b.carrier().arriving.push_back({});
+    for (int i = 0; i < 10'000; ++i) ends.b.inner().arriving.push_back({});
     EXPECT_FALSE(ends.b.receive(Instant()).has_value());
-    EXPECT_GT(ends.b.carrier().arriving.size(), 9'000U);
+    EXPECT_GT(ends.b.inner().arriving.size(), 9'000U);
     EXPECT_FALSE(ends.b.prepare_to_sleep());
     EXPECT_EQ(ends.b.next_deadline(), Instant());
-    while (!ends.b.carrier().arriving.empty()) received(ends.b);
+    while (!ends.b.inner().arriving.empty()) received(ends.b);
     EXPECT_TRUE(ends.b.prepare_to_sleep());
 }
 
@@ -293,11 +293,11 @@ TEST(SequencedWire, NoDatagramIsTooStrange) {
                     .counter = static_cast<std::uint32_t>(random.next())};
                 header.encode(lengths, Bytes(bytes).first(DatagramHeader::size(frames)));
             }
-            ends.b.carrier().arriving.push_back(std::move(bytes));
+            ends.b.inner().arriving.push_back(std::move(bytes));
         }
-        const std::size_t given = ends.b.carrier().arriving.size();
+        const std::size_t given = ends.b.inner().arriving.size();
         const SequencedStats before = ends.b.stats();
-        while (!ends.b.carrier().arriving.empty()) {
+        while (!ends.b.inner().arriving.empty()) {
             received(ends.b);
             new_lives(ends.b);
         }
