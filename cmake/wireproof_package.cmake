@@ -3,7 +3,7 @@
 # pkg-config.
 
 list(TRANSFORM WIREPROOF_LINK_ENGINES PREPEND proto_ OUTPUT_VARIABLE link_engines)
-set(parts base core proto_am ${link_engines} proto_ib wire_memory wire_udp wire_shm
+set(parts base core os proto_am ${link_engines} proto_ib wire_memory wire_udp wire_shm
   wire_faulty host front_am front_rdma front_ib front_c)
 if(WIREPROOF_LAB)
   list(APPEND parts sim sim_sp2 report lab)

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "wireproof/base/check.hpp"
+#include "wireproof/os/address.hpp"
 #include "wireproof/proto/am/wire_format.hpp"
-#include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::am {
 namespace {

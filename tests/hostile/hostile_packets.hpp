@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "wireproof/base/random.hpp"
+#include "wireproof/os/address.hpp"
 #include "wireproof/proto/ib/cm/cm_messages.hpp"
 #include "wireproof/proto/ib/packet/packet.hpp"
 #include "wireproof/proto/ib/transport/memory_table.hpp"
-#include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::hostile {
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "wireproof/base/random.hpp"
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 
 namespace wireproof::test {
 

@@ -11,7 +11,7 @@
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/subcommands.hpp"
 #include "wireproof/cli/write_signals.hpp"
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -62,10 +62,8 @@ struct LaunchSubcommand {
         if (plan.size == 0) refuse_usage("-n N or --hosts says how many ranks there are");
         if (plan.ssh.find_first_not_of(' ') == plan.ssh.npos) refuse_usage("--ssh: no command");
         if (plan.address.empty()) return;
-        const bool bare_ipv6 = plan.address.find(':') != plan.address.npos;
-        const auto address = Address::parse(bare_ipv6 ? fmt::format("[{}]:1", plan.address)
-                                                      : fmt::format("{}:1", plan.address));
-        if (!address) refuse_usage("--address: " + plan.address + " is no numeric IP address");
+        const auto address = Address::parse_host(plan.address);
+        if (!address) refuse_usage("--address: " + address.error().message);
     }
 
     int run() {

@@ -20,7 +20,7 @@
 #include "wireproof/cli/option_text.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/subcommands.hpp"
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 
 namespace wireproof::cli {
 namespace {

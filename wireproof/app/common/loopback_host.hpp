@@ -8,7 +8,7 @@
 
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/base/random.hpp"
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 
 namespace wireproof::app {

@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "wireproof/os/address.hpp"
+
 namespace wireproof::launch {
 namespace {
 
@@ -32,43 +34,22 @@ Expected<std::size_t> number_of_places(std::string_view text) {
     return places;
 }
 
-struct Entry {
-    std::string_view host;
-    std::string_view places;
-};
-
-/// An IPv6 address is in brackets if places follow: "[fe80::1%eth0]:4".
-Expected<Entry> split(std::string_view text) {
-    Entry entry{text, "1"};
-    if (text.starts_with('[')) {
-        const std::size_t end = text.find(']');
-        if (end == text.npos) return unexpected(fmt::format("\"{}\" has no ]", text));
-        entry.host = text.substr(1, end - 1);
-        text.remove_prefix(end + 1);
-        if (text.empty()) return entry;
-        if (text.front() != ':') return unexpected(fmt::format("\"{}\" follows a ]", text));
-        entry.places = text.substr(1);
-        return entry;
-    }
-    const std::size_t colon = text.find(':');
-    if (colon == text.npos || text.find(':', colon + 1) != text.npos) return entry;
-    entry.host = text.substr(0, colon);
-    entry.places = text.substr(colon + 1);
-    return entry;
-}
-
 }  // namespace
 
 Expected<std::vector<std::string>> parse_hosts(std::string_view text) {
     std::vector<std::string> hosts;
     while (true) {
         const std::size_t comma = text.find(',');
-        const auto entry = split(text.substr(0, comma));
-        if (!entry) return tl::unexpected(entry.error());
+        const std::string_view place = text.substr(0, comma);
+        const auto entry = split_host(place);
+        if (!entry) return unexpected(fmt::format("\"{}\": {}", place, entry.error().message));
         if (!is_host(entry->host)) {
             return unexpected(fmt::format("\"{}\" is no name of a host", entry->host));
         }
-        const auto places = number_of_places(entry->places);
+        if (!entry->rest.empty() && entry->rest.front() != ':') {
+            return unexpected(fmt::format("\"{}\" follows a ]", entry->rest));
+        }
+        const auto places = entry->rest.empty() ? 1 : number_of_places(entry->rest.substr(1));
         if (!places) return tl::unexpected(places.error());
         hosts.insert(hosts.end(), *places, std::string(entry->host));
         if (hosts.size() > ranks_max) {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "wireproof/app/common/failure.hpp"
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 
 namespace wireproof::app {
 

@@ -8,7 +8,7 @@
 #include "wireproof/app/common/files.hpp"
 #include "wireproof/core/fault_plan.hpp"
 #include "wireproof/front/am/node.hpp"
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 
 namespace wireproof::app {
 

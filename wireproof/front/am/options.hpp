@@ -7,8 +7,8 @@
 #include "wireproof/am.hpp"
 #include "wireproof/base/expected.hpp"
 #include "wireproof/core/fault_plan.hpp"
+#include "wireproof/os/address.hpp"
 #include "wireproof/proto/am/config.hpp"
-#include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::am {
 

@@ -43,7 +43,7 @@ Result<AddressHandle> AddressHandle::create(const Device& device, std::string_vi
         return Handle::failure("queue_pair is " + std::to_string(queue_pair) +
                                ", not 0 to 16777215");
     }
-    const auto address = parse_host(host);
+    const auto address = Address::parse_host(host);
     if (!address) return Handle::failure(address.error().message);
     const auto peer = inside->peer_at(*address);
     if (!peer) return Handle::failure(peer.error().message);
@@ -61,7 +61,7 @@ Result<ResolvedService> AddressHandle::resolve(const Device& device, std::string
     };
     if (inside->fork.forked()) return failed(closed_in_child);
     const host::OneUser::Call call(inside->user);
-    const auto address = parse_host(host);
+    const auto address = Address::parse_host(host);
     if (!address) return failed(address.error().message);
     const auto peer = inside->peer_at(*address);
     if (!peer) return failed(peer.error().message);

@@ -54,12 +54,6 @@ proto::ib::Access access_of(const Access& access) {
             .window_bind = access.window_bind};
 }
 
-Expected<Address> parse_host(std::string_view text) {
-    const bool ipv6 = text.find(':') != std::string_view::npos;
-    const std::string host(text);
-    return Address::parse(ipv6 ? "[" + host + "]:0" : host + ":0");
-}
-
 Result<Device> Device::open(const DeviceOptions& options) {
     if (options.path_mtu != 0 && !proto::ib::is_path_mtu(options.path_mtu)) {
         return Result<Device>::failure("path_mtu is " + std::to_string(options.path_mtu) +
@@ -71,7 +65,7 @@ Result<Device> Device::open(const DeviceOptions& options) {
             "receive_buffer is " + std::to_string(options.receive_buffer) + ", not " +
             std::to_string(receive_buffer_min) + " to " + std::to_string(receive_buffer_max));
     }
-    auto local = parse_host(options.address);
+    auto local = Address::parse_host(options.address);
     if (!local) return Result<Device>::failure("address: " + local.error().message);
     local->port = rocev2_port;
     if (const auto why = local->why_no_peer(); !why.empty()) {

@@ -261,7 +261,4 @@ Expected<void> within(const char* name, std::size_t value, std::size_t least, st
 
 proto::ib::Access access_of(const Access& access);
 
-/// Takes "10.0.0.1" or "fe80::1%eth0", without a port.
-Expected<Address> parse_host(std::string_view text);
-
 }  // namespace wireproof::ib

@@ -21,7 +21,7 @@ constexpr Duration hour = Duration::milliseconds(3'600'000);
 /// A device with one reliable queue pair.
 struct TimedDevice {
     explicit TimedDevice(unsigned number)
-        : address(*parse_host(host(number))),
+        : address(*Address::parse_host(host(number))),
           inside(*Rocev2Wire::open(
                      {.local = address, .frame_max = proto::ib::packet_max(timed_path_mtu)}),
                  {.address = host(number), .path_mtu = timed_path_mtu}),
@@ -152,7 +152,8 @@ TEST(DeviceAtRest, WakesSeldom) {
 // The limit of the call that waits ends the wait. A peer may get no processor for a minute.
 TEST(DeviceMeeting, AsksUntilItsCallerGivesUp) {
     TimedDevice a(63);
-    const PeerId peer = a.inside.peer_at(*parse_host(host(64))).value();  // nobody is there
+    const PeerId peer =
+        a.inside.peer_at(*Address::parse_host(host(64))).value();  // nobody is there
     Instant now{Duration::milliseconds(1)};
     const auto asked =
         a.inside.cm.management().connect(now, peer,

@@ -84,7 +84,7 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
     if (port.queue_pair(inside_->number)->state() != proto::ib::QueuePairState::init) {
         return failed("the queue pair has been connected before");
     }
-    const auto address = parse_host(host);
+    const auto address = Address::parse_host(host);
     if (!address) return failed(address.error().message);
     const auto peer = device.peer_at(*address);
     if (!peer) return failed(peer.error().message);

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <span>
 
+#include "wireproof/os/address.hpp"
 #include "wireproof/proto/ib/cm/cm_messages.hpp"
-#include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::ib {
 

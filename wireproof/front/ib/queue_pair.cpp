@@ -171,7 +171,7 @@ Status QueuePair::connect(const Contact& peer) {
     if (port.queue_pair(inside_->number)->state() != proto::ib::QueuePairState::init) {
         return Status::wrong_state;
     }
-    const auto host = parse_host(peer.address);
+    const auto host = Address::parse_host(peer.address);
     if (!host || !proto::ib::is_path_mtu(peer.path_mtu) ||
         !proto::ib::wire_circle.holds(peer.psn) || !proto::ib::wire_circle.holds(peer.queue_pair) ||
         peer.responder_resources == 0) {

@@ -15,7 +15,7 @@ inline constexpr std::uint32_t peers_number = 0x777777;  // no queue pair has it
 
 struct ScriptedPeer {
     explicit ScriptedPeer(unsigned number)
-        : address(*parse_host(host(number))),
+        : address(*Address::parse_host(host(number))),
           device(*Rocev2Wire::open({.local = address, .frame_max = proto::ib::packet_max(1024)}),
                  {.address = host(number), .path_mtu = 1024}) {
         device.wire.welcome(4);
@@ -57,7 +57,7 @@ struct ScriptedPeer {
         proto::ib::CmReply reply;
         std::thread other([&] {
             proto::ib::ConnectionManagement& cm = device.cm.management();
-            const auto to = device.peer_at(*parse_host(host(number)));
+            const auto to = device.peer_at(*Address::parse_host(host(number)));
             const auto id = cm.connect(device.clock.now(), *to, request);
             device.cm.join(*id, request.queue_pair);
             device.wait([&] { return device.cm.has_answer(*id); }, patience);

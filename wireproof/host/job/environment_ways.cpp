@@ -10,7 +10,7 @@
 #include "wireproof/host/job/rendezvous_board.hpp"
 #include "wireproof/host/job/ways.hpp"
 #include "wireproof/host/rendezvous/environment.hpp"
-#include "wireproof/host/rendezvous/service_address.hpp"
+#include "wireproof/os/socket_address.hpp"
 
 namespace wireproof::host {
 namespace {
@@ -39,11 +39,9 @@ constexpr std::array schedulers{
 };
 
 Expected<void> check_address(const std::string& address) {
-    const std::string port = address.substr(address.rfind(':') + 1);
-    const auto number = number_of(port, 65'535);
-    if (service_address(address) == nullptr || !number || *number == 0) {
-        return unexpected("is no numeric address with a port, as 10.0.0.7:7000");
-    }
+    const auto read = Address::parse(address);
+    if (!read) return tl::unexpected(read.error());
+    if (read->port == 0) return unexpected("bad address \"" + address + "\": its port is 0");
     return {};
 }
 
@@ -106,16 +104,12 @@ Expected<std::string> address_of_master(bool is_rank_0) {
     if (const int error = ::getaddrinfo(name.c_str(), nullptr, &hints, &all); error != 0) {
         return unexpected("MASTER_ADDR " + name + ": " + ::gai_strerror(error));
     }
-    const ServiceAddress found(all, ::freeaddrinfo);
-    std::array<char, NI_MAXHOST> text{};
-    if (::getnameinfo(found->ai_addr, found->ai_addrlen, text.data(), text.size(), nullptr, 0,
-                      NI_NUMERICHOST) != 0) {
-        return unexpected("MASTER_ADDR " + name + " has no numeric address");
-    }
-    const bool ipv6 = found->ai_family == AF_INET6;
-    std::string host = text.data();
-    if (is_rank_0) host = ipv6 ? "::" : "0.0.0.0";
-    return (ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(*port + 1);
+    Address master = from_socket_address(all->ai_addr);
+    ::freeaddrinfo(all);
+    if (!master.is_set()) return unexpected("MASTER_ADDR " + name + " has no address of IP");
+    if (is_rank_0) master = {.family = master.family};
+    master.port = static_cast<std::uint16_t>(*port + 1);
+    return master.to_string();
 }
 
 Expected<WayResult> join_scheduler(const Scheduler& scheduler, std::chrono::milliseconds patience) {
@@ -123,7 +117,7 @@ Expected<WayResult> join_scheduler(const Scheduler& scheduler, std::chrono::mill
     if (!at) return tl::unexpected(at.error());
     at->service = text_in("WIREPROOF_RENDEZVOUS");
     const auto checked = check_address(at->service);
-    if (!checked) return unexpected("WIREPROOF_RENDEZVOUS " + checked.error().message);
+    if (!checked) return unexpected("WIREPROOF_RENDEZVOUS: " + checked.error().message);
     std::string name;
     for (const char* variable : scheduler.job) name += text_in(variable) + "\n";
     auto token = token_for(hash_of(name));
@@ -155,7 +149,7 @@ Expected<WayResult> try_ranks(std::chrono::milliseconds patience) {
     if (!at) return tl::unexpected(at.error());
     at->service = text_in("WIREPROOF_RENDEZVOUS");
     const auto checked = check_address(at->service);
-    if (!checked) return unexpected("WIREPROOF_RENDEZVOUS " + checked.error().message);
+    if (!checked) return unexpected("WIREPROOF_RENDEZVOUS: " + checked.error().message);
     auto token = own_token();
     if (!token) return tl::unexpected(token.error());
     at->token = std::move(*token);
@@ -201,11 +195,11 @@ Expected<WayResult> try_peers(std::chrono::milliseconds) {
         const std::size_t end = std::min(text.find(',', at), text.size());
         peers.push_back(text.substr(at, end - at));
         const std::string who =
-            "WIREPROOF_PEERS: the address of rank " + std::to_string(peers.size() - 1) + " ";
+            "WIREPROOF_PEERS: the address of rank " + std::to_string(peers.size() - 1);
         const auto checked = check_address(peers.back());
-        if (!checked) return unexpected(who + checked.error().message);
-        if (!known.insert(peers.back()).second) return unexpected(who + "is there twice");
-        if (peers.size() > rendezvous_ranks_max) return unexpected(who + "is one too many");
+        if (!checked) return unexpected(who + ": " + checked.error().message);
+        if (!known.insert(peers.back()).second) return unexpected(who + " is there twice");
+        if (peers.size() > rendezvous_ranks_max) return unexpected(who + " is one too many");
         at = end + 1;
     }
     const auto rank = number_in("WIREPROOF_RANK", 0, peers.size() - 1);

@@ -17,7 +17,7 @@
 #include <optional>
 #include <utility>
 
-#include "wireproof/host/job/ip_text.hpp"
+#include "wireproof/host/job/interfaces.hpp"
 #include "wireproof/host/rendezvous/environment.hpp"
 #include "wireproof/os/descriptor.hpp"
 
@@ -58,13 +58,14 @@ Expected<std::vector<std::string>> addresses_of(const std::string& only) {
     const auto interfaces = own_interfaces();
     if (!interfaces) return tl::unexpected(interfaces.error());
     std::vector<std::string> addresses;
-    for (const sa_family_t family : {sa_family_t{AF_INET}, sa_family_t{AF_INET6}}) {
+    for (const auto family : {Address::Family::ipv4, Address::Family::ipv6}) {
         for (const OwnAddress& one : *interfaces) {
             const bool wanted = only.empty() || one.interface == only;
             if (!wanted || one.host.is_loopback() || one.host.family != family ||
-                !one.host.can_be_named())
+                !can_be_named(one.host))
                 continue;
-            if (addresses.size() < HostFacts::addresses_max) addresses.push_back(one.host.text());
+            if (addresses.size() < HostFacts::addresses_max)
+                addresses.push_back(one.host.host_text());
         }
     }
     if (!only.empty() && addresses.empty()) {
@@ -117,11 +118,11 @@ Expected<HostFacts> HostFacts::parse(std::string_view text) {
         return unexpected("a text about a host has a bad key");
     }
     for (std::size_t i = 2; i < words.size(); ++i) {
-        const auto host = IpHost::parse(words[i]);
-        if (!host || !host->can_be_named() || host->is_loopback()) {
+        const auto host = Address::parse_host(words[i]);
+        if (!host || !can_be_named(*host) || host->is_loopback()) {
             return unexpected("a text about a host has a bad address");
         }
-        facts.addresses.push_back(host->text());
+        facts.addresses.push_back(host->host_text());
     }
     return facts;
 }

@@ -10,7 +10,7 @@
 
 #include "wireproof/base/random.hpp"
 #include "wireproof/host/fork_test_kit.hpp"
-#include "wireproof/host/job/ip_text.hpp"
+#include "wireproof/host/job/interfaces.hpp"
 
 namespace wireproof::host {
 namespace {
@@ -108,7 +108,7 @@ TEST(HostFacts, NoBytesOfAnotherProcessDoHarm) {
         const auto facts = HostFacts::parse(text);
         if (!facts) continue;
         for (const std::string& address : facts->addresses) {
-            EXPECT_TRUE(IpHost::parse(address)) << address;
+            EXPECT_TRUE(Address::parse_host(address)) << address;
         }
         EXPECT_TRUE(HostFacts::parse(facts->to_text())) << text;
     }

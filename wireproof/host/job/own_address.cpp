@@ -3,7 +3,7 @@
 #include <map>
 
 #include "wireproof/host/job/host_facts.hpp"
-#include "wireproof/host/job/ip_text.hpp"
+#include "wireproof/host/job/interfaces.hpp"
 #include "wireproof/host/rendezvous/environment.hpp"
 
 namespace wireproof::host {
@@ -25,13 +25,13 @@ std::map<std::string, Path> paths_to(const HostFacts& other, const HostFacts& ow
     for (const std::string& address : other.addresses) {
         // Both hosts have a network of this number, each for its containers.
         if (std::count(own.addresses.begin(), own.addresses.end(), address) > 0) continue;
-        const auto host = IpHost::parse(address);
+        const auto host = Address::parse_host(address);
         const auto source = host ? source_towards(*host) : std::nullopt;
         if (!source) continue;
         const bool near = std::any_of(
             interfaces.begin(), interfaces.end(),
             [&](const OwnAddress& one) { return one.host == *source && one.same_subnet(*host); });
-        Path& path = paths[source->text()];
+        Path& path = paths[source->host_text()];
         path = std::max(path, near ? Path::same_subnet : Path::routed);
     }
     return paths;

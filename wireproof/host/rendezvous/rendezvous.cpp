@@ -13,7 +13,7 @@
 #include "wireproof/host/rendezvous/deadline.hpp"
 #include "wireproof/host/rendezvous/environment.hpp"
 #include "wireproof/host/rendezvous/rendezvous_text.hpp"
-#include "wireproof/host/rendezvous/service_address.hpp"
+#include "wireproof/os/socket_address.hpp"
 
 namespace wireproof::host {
 namespace {
@@ -57,11 +57,12 @@ Expected<RendezvousPlace> RendezvousPlace::of_environment() {
 
 Expected<Rendezvous> Rendezvous::connect(RendezvousPlace place, milliseconds patience) {
     const Deadline deadline(patience);
-    const ServiceAddress address = service_address(place.service);
-    if (!address) return failed(place, "this is no numeric address with a port");
-    Descriptor socket(::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const auto address = Address::parse(place.service);
+    if (!address) return unexpected("rendezvous: " + address.error().message);
+    const SocketAddress to = to_socket_address(*address);
+    Descriptor socket(::socket(to.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket.is_open()) return failed_call(place, "no socket", errno);
-    if (::connect(socket.handle(), address->ai_addr, address->ai_addrlen) != 0) {
+    if (::connect(socket.handle(), &to.any, length_of(to)) != 0) {
         if (errno != EINPROGRESS) return failed_call(place, "no connection", errno);
         if (!wait_for(socket.handle(), POLLOUT, deadline)) return failed(place, "no answer");
         int error = 0;

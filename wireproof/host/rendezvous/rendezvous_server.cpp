@@ -10,7 +10,7 @@
 #include <cstring>
 #include <span>
 
-#include "wireproof/host/rendezvous/service_address.hpp"
+#include "wireproof/os/socket_address.hpp"
 
 namespace wireproof::host {
 namespace {
@@ -26,47 +26,31 @@ bool watch(int events, int operation, int socket, std::uint32_t what, std::uint6
     return ::epoll_ctl(events, operation, socket, &event) == 0;
 }
 
-enum class Port : std::uint8_t { chosen_by_system, given };
-
-Descriptor listen_on(const sockaddr* address, socklen_t length,
-                     Port port = Port::chosen_by_system) {
-    Descriptor socket(::socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+Descriptor listen_on(const Address& address) {
+    const SocketAddress at = to_socket_address(address);
+    Descriptor socket(::socket(at.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket.is_open()) return {};
-    if (port == Port::given) {
+    if (address.port != 0) {
         const int on = 1;  // else the port would stay occupied for a minute after an earlier job
         ::setsockopt(socket.handle(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     }
     const int off = 0;  // so that the socket also takes IPv4
-    if (address->sa_family == AF_INET6) {
+    if (address.family == Address::Family::ipv6) {
         ::setsockopt(socket.handle(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     }
-    if (::bind(socket.handle(), address, length) != 0 ||
+    if (::bind(socket.handle(), &at.any, length_of(at)) != 0 ||
         ::listen(socket.handle(), connections_waiting_max) != 0)
         return {};
     return socket;
 }
 
+/// The system chooses the port.
 Descriptor listen_for(RendezvousServer::Reach reach) {
-    if (reach == RendezvousServer::Reach::other_hosts) {
-        sockaddr_in6 all{};
-        all.sin6_family = AF_INET6;
-        Descriptor socket = listen_on(reinterpret_cast<const sockaddr*>(&all), sizeof all);
-        if (socket.is_open()) return socket;  // else this host has no IPv6
-    }
-    sockaddr_in host{};
-    host.sin_family = AF_INET;
-    const bool local = reach == RendezvousServer::Reach::this_host;
-    host.sin_addr.s_addr = htonl(local ? INADDR_LOOPBACK : INADDR_ANY);
-    return listen_on(reinterpret_cast<const sockaddr*>(&host), sizeof host);
-}
-
-/// 0: the system does not say.
-std::uint16_t port_of(int socket) {
-    sockaddr_storage own{};
-    socklen_t length = sizeof own;
-    if (::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &length) != 0) return 0;
-    // The port is at the same place in an IPv4 address.
-    return ntohs(reinterpret_cast<const sockaddr_in6*>(&own)->sin6_port);
+    if (reach == RendezvousServer::Reach::this_host)
+        return listen_on(*Address::parse("127.0.0.1:0"));
+    Descriptor socket = listen_on(*Address::parse("[::]:0"));
+    if (socket.is_open()) return socket;
+    return listen_on(*Address::parse("0.0.0.0:0"));  // this host has no IPv6
 }
 
 /// If bytes of the peer were left unread, the kernel would answer them with a reset, and the peer
@@ -87,9 +71,9 @@ Expected<RendezvousServer> RendezvousServer::open(RendezvousTable::Config config
 
 Expected<RendezvousServer> RendezvousServer::open_at(RendezvousTable::Config config,
                                                      const std::string& address) {
-    const ServiceAddress found = service_address(address);
-    if (!found) return unexpected(address + " is no numeric address with a port");
-    auto server = on(std::move(config), listen_on(found->ai_addr, found->ai_addrlen, Port::given));
+    const auto at = Address::parse(address);
+    if (!at) return tl::unexpected(at.error());
+    auto server = on(std::move(config), listen_on(*at));
     if (!server) return unexpected(address + ": " + server.error().message);
     return server;
 }
@@ -98,9 +82,10 @@ Expected<RendezvousServer> RendezvousServer::on(RendezvousTable::Config config,
                                                 Descriptor listening_socket) {
     RendezvousServer server(std::move(config));
     server.listening_ = std::move(listening_socket);
-    if (server.listening_.is_open()) server.events_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
-    server.port_ =
-        server.listening_.is_open() ? port_of(server.listening_.handle()) : std::uint16_t{0};
+    if (server.listening_.is_open()) {
+        server.events_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+        server.port_ = own_address_of(server.listening_.handle()).port;
+    }
     if (server.port_ == 0 || !watch(server.events_.handle(), EPOLL_CTL_ADD,
                                     server.listening_.handle(), EPOLLIN, listening)) {
         return unexpected(std::string("cannot listen for the ranks: ") + std::strerror(errno));

@@ -13,7 +13,7 @@
 #include <span>
 
 #include "wireproof/base/bytes.hpp"
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 
 namespace wireproof {
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 
 namespace wireproof {
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "wireproof/base/check.hpp"
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 
 namespace wireproof::test {
 

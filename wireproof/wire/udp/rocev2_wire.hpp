@@ -18,7 +18,7 @@
 
 #include "wireproof/core/peer_set.hpp"
 #include "wireproof/core/wire.hpp"
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 #include "wireproof/wire/udp/counters.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 #include "wireproof/wire/udp/identification_window.hpp"

@@ -84,48 +84,6 @@ void set_options(int handle, const UdpSocket::Config& config) {
 
 }  // namespace
 
-SocketAddress to_socket_address(const Address& address) {
-    SocketAddress result{};
-    if (address.family == Address::Family::ipv4) {
-        result.v4 = {};
-        result.v4.sin_family = AF_INET;
-        result.v4.sin_port = htons(address.port);
-        const auto& host = address.host;
-        result.v4.sin_addr.s_addr =
-            htonl((std::uint32_t{host[0]} << 24) | (std::uint32_t{host[1]} << 16) |
-                  (std::uint32_t{host[2]} << 8) | std::uint32_t{host[3]});
-    } else if (address.family == Address::Family::ipv6) {
-        result.v6 = {};
-        result.v6.sin6_family = AF_INET6;
-        result.v6.sin6_port = htons(address.port);
-        result.v6.sin6_scope_id = address.scope;
-        std::copy(address.host.begin(), address.host.end(), result.v6.sin6_addr.s6_addr);
-    }
-    return result;
-}
-
-Address from_socket_address(const SocketAddress& address) {
-    Address result;
-    if (address.any.sa_family == AF_INET) {
-        result.family = Address::Family::ipv4;
-        result.port = ntohs(address.v4.sin_port);
-        const std::uint32_t host = ntohl(address.v4.sin_addr.s_addr);
-        for (std::size_t i = 0; i < 4; ++i) {
-            result.host[i] = static_cast<std::uint8_t>(host >> (24 - 8 * i));
-        }
-    } else if (address.any.sa_family == AF_INET6) {
-        result.family = Address::Family::ipv6;
-        result.port = ntohs(address.v6.sin6_port);
-        result.scope = address.v6.sin6_scope_id;
-        std::copy_n(address.v6.sin6_addr.s6_addr, result.host.size(), result.host.begin());
-    }
-    return result;
-}
-
-socklen_t length_of(const SocketAddress& address) {
-    return address.any.sa_family == AF_INET ? sizeof address.v4 : sizeof address.v6;
-}
-
 bool describe_received(int handle, bool described) {
     const int value = described ? 1 : 0;
     const bool counted = set_option(handle, SOL_SOCKET, SO_RXQ_OVFL, value);
@@ -217,10 +175,9 @@ bool UdpSocket::disconnect() {
 }
 
 Address UdpSocket::local_address() const {
-    SocketAddress local{};
-    socklen_t length = sizeof local;
-    WIREPROOF_CHECK(::getsockname(handle(), &local.any, &length) == 0);
-    return from_socket_address(local);
+    const Address local = own_address_of(handle());
+    WIREPROOF_CHECK(local.is_set());
+    return local;
 }
 
 std::size_t UdpSocket::receive_buffer() const {

@@ -1,28 +1,14 @@
-// One nonblocking UDP socket, and the conversion between Address and the kernel's sockaddr.
+// One nonblocking UDP socket.
 #pragma once
-
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include "wireproof/os/descriptor.hpp"
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/socket_address.hpp"
 
 namespace wireproof {
-
-/// An address in the form that the kernel reads and writes.
-union SocketAddress {
-    sockaddr any;
-    sockaddr_in v4;
-    sockaddr_in6 v6;
-};
-
-SocketAddress to_socket_address(const Address& address);
-Address from_socket_address(const SocketAddress& address);
-socklen_t length_of(const SocketAddress& address);
 
 /// Where frames to a peer go, and from where.
 struct Route {

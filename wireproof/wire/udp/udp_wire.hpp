@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "wireproof/core/wire.hpp"
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 #include "wireproof/wire/udp/counters.hpp"
 #include "wireproof/wire/udp/receive_batch.hpp"
 #include "wireproof/wire/udp/send_batch.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 
 namespace wireproof::verbs {
 

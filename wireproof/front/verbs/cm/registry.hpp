@@ -18,8 +18,8 @@
 
 #include "wireproof/base/expected.hpp"
 #include "wireproof/host/fork_watch.hpp"
+#include "wireproof/os/address.hpp"
 #include "wireproof/os/descriptor.hpp"
-#include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::verbs {
 

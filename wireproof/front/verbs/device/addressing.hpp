@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "wireproof/front/verbs/abi/api.hpp"
+#include "wireproof/os/address.hpp"
 #include "wireproof/proto/ib/packet/gid.hpp"
-#include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::verbs {
 

@@ -26,7 +26,7 @@ std::optional<Number> number_in(std::string_view text) {
 
 Expected<void> read_address(Settings& into, std::string_view text) {
     const std::string host(text);
-    auto address = Address::parse(text.find(':') == text.npos ? host + ":0" : "[" + host + "]:0");
+    auto address = Address::parse_host(text);
     if (!address) return tl::unexpected(address.error());
     address->port = rocev2_port;
     if (const auto why = address->why_no_peer(); !why.empty()) {

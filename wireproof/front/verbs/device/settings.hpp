@@ -11,8 +11,8 @@
 
 #include "wireproof/base/expected.hpp"
 #include "wireproof/front/verbs/faults/fault_script.hpp"
+#include "wireproof/os/address.hpp"
 #include "wireproof/proto/ib/transport/congestion_choice.hpp"
-#include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::verbs {
 

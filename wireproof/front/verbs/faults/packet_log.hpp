@@ -8,8 +8,8 @@
 #include "wireproof/base/expected.hpp"
 #include "wireproof/base/instant.hpp"
 #include "wireproof/base/pcapng.hpp"
+#include "wireproof/os/address.hpp"
 #include "wireproof/os/descriptor.hpp"
-#include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::verbs {
 

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "wireproof/base/bytes.hpp"
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 
 namespace wireproof::verbs {
 

@@ -1,9 +1,9 @@
 // Tests which texts are addresses, and the error messages for the others.
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 
 #include <gtest/gtest.h>
 
-#include "wireproof/wire/udp/socket.hpp"
+#include "wireproof/os/socket_address.hpp"
 
 namespace wireproof {
 namespace {
@@ -40,6 +40,50 @@ TEST(Address, RefusesALinkLocalOneWithoutItsInterface) {
     EXPECT_EQ(error_of("[fec0::1]:9"), "none");
 }
 
+TEST(Address, ReadsAHostAlone) {
+    for (const char* text : {"127.0.0.1", "::1", "2001:db8::12:0:7", "fe80::1%3"}) {
+        const auto address = Address::parse_host(text);
+        ASSERT_TRUE(address) << address.error().message;
+        EXPECT_EQ(address->host_text(), text);
+        EXPECT_EQ(address->port, 0);
+    }
+    using namespace std::string_view_literals;
+    EXPECT_FALSE(Address::parse_host("127.0.0.1\0x"sv));
+    EXPECT_FALSE(Address::parse_host("::1\0x"sv));
+    const auto error = [](const char* text) { return Address::parse_host(text).error().message; };
+    for (const char* text : {"", "host", "127.1", "127.0.0.1.", "[127.0.0.1]"}) {
+        EXPECT_EQ(error(text),
+                  "bad address \"" + std::string(text) + "\": not a numeric IPv4 address");
+    }
+    for (const char* text : {"[::1]", "127.0.0.1:7", ":", "::1:x"}) {
+        EXPECT_EQ(error(text),
+                  "bad address \"" + std::string(text) + "\": not a numeric IPv6 address");
+    }
+}
+
+TEST(Address, GoesToTheKernelAndBack) {
+    for (const char* text : {"127.0.0.1:7000", "[2001:db8::12:0:7]:1", "[fe80::1%3]:9"}) {
+        const Address address = *Address::parse(text);
+        const SocketAddress there = to_socket_address(address);
+        EXPECT_EQ(from_socket_address(there), address) << text;
+        EXPECT_EQ(from_socket_address(&there.any), address) << text;
+    }
+    EXPECT_FALSE(from_socket_address(static_cast<const sockaddr*>(nullptr)).is_set());
+    const sockaddr local{.sa_family = AF_UNIX, .sa_data = {}};
+    EXPECT_FALSE(from_socket_address(&local).is_set());
+    EXPECT_FALSE(own_address_of(-1).is_set());
+}
+
+TEST(Address, IsLinkLocal) {
+    const auto is = [](const char* text) { return Address::parse(text)->is_link_local(); };
+    for (const char* text : {"169.254.0.1:7", "[fe80::1%1]:7", "[febf::1%1]:7"}) {
+        EXPECT_TRUE(is(text)) << text;
+    }
+    for (const char* text : {"169.253.0.1:7", "254.128.0.1:7", "[fec0::1]:7", "[a9fe::1]:7"}) {
+        EXPECT_FALSE(is(text)) << text;
+    }
+}
+
 TEST(Address, SaysWhichCannotBeAPeers) {
     const auto why = [](const char* text) { return Address::parse(text)->why_no_peer(); };
     for (const char* text : {"127.0.0.1:7", "192.0.2.1:7", "223.255.255.255:65535", "[::1]:7",
@@ -58,6 +102,7 @@ TEST(Address, SaysWhichCannotBeAPeers) {
     }
     EXPECT_EQ(why("[::ffff:192.0.2.1]:7"), "is an IPv4 address in IPv6 form: write it as IPv4");
     EXPECT_EQ(why("192.0.2.1:0"), "has port 0, which no peer can have");
+    EXPECT_EQ(Address::parse_host("192.0.2.1")->why_no_host(), "");
     EXPECT_EQ(Address().why_no_peer(), "is no address");
 }
 
@@ -94,9 +139,9 @@ TEST(Address, OfIpv4InIpv6FormHasItsOwnForm) {
 
 TEST(Address, SaysWhatIsWrong) {
     EXPECT_EQ(error_of("127.0.0.1"),
-              "bad address \"127.0.0.1\": an address without port; add one, as in :7000");
+              "bad address \"127.0.0.1\": an address without port: add one, as in :7000");
     EXPECT_EQ(error_of("[::1]"),
-              "bad address \"[::1]\": an address without port; add one, as in :7000");
+              "bad address \"[::1]\": an address without port: add one, as in :7000");
     EXPECT_EQ(error_of("[::1"), "bad address \"[::1\": a closing bracket is missing");
     EXPECT_EQ(error_of("[::1]7000"),
               "bad address \"[::1]7000\": a colon is missing before the port");

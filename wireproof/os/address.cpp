@@ -1,6 +1,6 @@
 // Converts texts to addresses and back. The function inet_aton also accepts 127.1 for 127.0.0.1;
 // this parser does not.
-#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/os/address.hpp"
 
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -23,40 +23,16 @@ std::optional<T> decimal(std::string_view text) {
     return value;
 }
 
-/// A text, split into host and port. The host is without brackets.
-struct Parts {
-    std::string_view host;
-    std::string_view port;
-    bool bracketed = false;
-};
-
-Expected<Parts> cut(std::string_view text) {
-    Parts parts;
-    if (!text.empty() && text.front() == '[') {
-        const std::size_t close = text.find(']');
-        if (close == text.npos) return unexpected("a closing bracket is missing");
-        parts = {text.substr(1, close - 1), text.substr(close + 1), true};
-    } else {
-        const std::size_t colon = std::min(text.find(':'), text.size());
-        parts = {text.substr(0, colon), text.substr(colon), false};
-        if (std::count(text.begin(), text.end(), ':') > 1) {
-            return unexpected("an IPv6 address stands in brackets, as in [::1]:7000");
-        }
-    }
-    if (parts.port.empty()) return unexpected("an address without port; add one, as in :7000");
-    if (parts.port.front() != ':') return unexpected("a colon is missing before the port");
-    parts.port.remove_prefix(1);
-    return parts;
+/// False also if a zero byte would end the text for inet_pton.
+bool read_bytes(int family, std::string_view text, Address& address) {
+    const std::string whole(text);
+    return text.find('\0') == text.npos &&
+           ::inet_pton(family, whole.c_str(), address.host.data()) == 1;
 }
 
 bool read_ipv4(std::string_view text, Address& address) {
     address.family = Address::Family::ipv4;
-    return ::inet_pton(AF_INET, std::string(text).c_str(), address.host.data()) == 1;
-}
-
-bool is_link_local(const Address& address) {
-    const auto& host = address.host;
-    return address.family == Address::Family::ipv6 && host[0] == 0xFE && (host[1] & 0xC0) == 0x80;
+    return read_bytes(AF_INET, text, address);
 }
 
 // Of an IPv4 address in IPv6 form.
@@ -70,44 +46,77 @@ bool is_mapped(const Address& address) {
 Expected<void> read_ipv6(std::string_view text, Address& address) {
     address.family = Address::Family::ipv6;
     const std::size_t percent = std::min(text.find('%'), text.size());
-    const std::string host(text.substr(0, percent));
-    if (::inet_pton(AF_INET6, host.c_str(), address.host.data()) != 1) {
+    if (!read_bytes(AF_INET6, text.substr(0, percent), address)) {
         return unexpected("not a numeric IPv6 address");
     }
     if (percent < text.size()) {
         const std::string scope(text.substr(percent + 1));
         address.scope = decimal<std::uint32_t>(scope).value_or(::if_nametoindex(scope.c_str()));
         if (address.scope == 0) return unexpected("no interface \"" + scope + "\"");
-    } else if (is_link_local(address)) {
+    } else if (address.is_link_local()) {
         return unexpected("a link-local address names its interface, as in [fe80::1%eth0]:7000");
     }
     return {};
 }
 
-Expected<Address> read(std::string_view text) {
-    const auto parts = cut(text);
-    if (!parts) return tl::unexpected(parts.error());
+Expected<Address> read_host(std::string_view text, bool ipv6) {
     Address address;
-    const auto port = decimal<std::uint16_t>(parts->port);
-    if (!port) return unexpected("the port is not a number from 0 to 65535");
-    address.port = *port;
-    if (parts->bracketed) {
-        if (auto read = read_ipv6(parts->host, address); !read) return tl::unexpected(read.error());
-    } else {
-        if (!read_ipv4(parts->host, address)) return unexpected("not a numeric IPv4 address");
+    if (ipv6) {
+        if (auto read = read_ipv6(text, address); !read) return tl::unexpected(read.error());
+    } else if (!read_ipv4(text, address)) {
+        return unexpected("not a numeric IPv4 address");
     }
     return address;
 }
 
-}  // namespace
+Expected<Address> read(std::string_view text) {
+    const auto parts = split_host(text);
+    if (!parts) return tl::unexpected(parts.error());
+    if (!parts->bracketed && parts->host.find(':') != text.npos) {
+        return unexpected("an IPv6 address stands in brackets, as in [::1]:7000");
+    }
+    if (parts->rest.empty()) return unexpected("an address without port: add one, as in :7000");
+    if (parts->rest.front() != ':') return unexpected("a colon is missing before the port");
+    const auto port = decimal<std::uint16_t>(parts->rest.substr(1));
+    if (!port) return unexpected("the port is not a number from 0 to 65535");
+    auto address = read_host(parts->host, parts->bracketed);
+    if (address) address->port = *port;
+    return address;
+}
 
-Expected<Address> Address::parse(std::string_view text) {
-    return read(text).map_error([text](const Error& error) {
+Expected<Address> or_bad(Expected<Address> address, std::string_view text) {
+    return std::move(address).map_error([text](const Error& error) {
         return Error{"bad address \"" + std::string(text) + "\": " + error.message};
     });
 }
 
+}  // namespace
+
+Expected<HostText> split_host(std::string_view text) {
+    if (text.starts_with('[')) {
+        const std::size_t close = text.find(']');
+        if (close == text.npos) return unexpected("a closing bracket is missing");
+        return HostText{text.substr(1, close - 1), text.substr(close + 1), true};
+    }
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    if (text.find(':', colon + 1) != text.npos) return HostText{text, {}};
+    return HostText{text.substr(0, colon), text.substr(colon)};
+}
+
+Expected<Address> Address::parse(std::string_view text) {
+    return or_bad(read(text), text);
+}
+
+Expected<Address> Address::parse_host(std::string_view text) {
+    return or_bad(read_host(text, text.find(':') != text.npos), text);
+}
+
 std::string_view Address::why_no_peer() const {
+    const std::string_view why = why_no_host();
+    return why.empty() && port == 0 ? "has port 0, which no peer can have" : why;
+}
+
+std::string_view Address::why_no_host() const {
     const auto all_are = [this](std::uint8_t byte, std::size_t first, std::size_t size) {
         const auto* const begin = host.data() + first;
         return std::all_of(begin, begin + size, [byte](std::uint8_t b) { return b == byte; });
@@ -123,8 +132,12 @@ std::string_view Address::why_no_peer() const {
     if (is_mapped(*this)) {
         return "is an IPv4 address in IPv6 form: write it as IPv4";
     }
-    if (port == 0) return "has port 0, which no peer can have";
     return {};
+}
+
+bool Address::is_link_local() const {
+    if (family == Family::ipv4) return host[0] == 169 && host[1] == 254;
+    return family == Family::ipv6 && host[0] == 0xFE && (host[1] & 0xC0) == 0x80;
 }
 
 bool Address::is_loopback() const {
