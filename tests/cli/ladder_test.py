@@ -183,7 +183,7 @@ class ALadderThatCannotBeDrawnIsToldInOneLine(Case):
     def test_a_file_that_is_no_scenario_at_all_is_not_read_for_long(self):
         with open(self.path("huge.toml"), "wb") as file:
             file.truncate(1 << 30)
-        self.refuses(1, "huge.toml", words=["longer than any scenario"])
+        self.refuses(1, "huge.toml", words=["huge.toml is longer than 1 MiB"])
 
     def test_what_cannot_be_written_leaves_nothing_behind(self):
         for option in ("--svg", "--pcapng"):

@@ -6,10 +6,8 @@
 
 #include <cstdlib>
 #include <optional>
-#include <span>
 
 #include "wireproof/app/common/failure.hpp"
-#include "wireproof/app/common/files.hpp"
 #include "wireproof/app/common/text.hpp"
 #include "wireproof/base/toml_text.hpp"
 #include "wireproof/cli/nearest.hpp"
@@ -119,15 +117,6 @@ std::string usual_config_file() {
     if (path.empty()) path = folder_in("HOME", "/.config/wireproof/config.toml");
     struct stat found {};
     return !path.empty() && ::stat(path.c_str(), &found) == 0 ? path : std::string();
-}
-
-std::string config_file_text(const std::string& path) {
-    constexpr std::uint64_t longest = 1 << 20;
-    const app::InputFile input(path);
-    if (input.size() > longest) throw app::Failure(fmt::format("{} is longer than 1 MiB", path));
-    std::string text(input.size(), '\0');
-    input.read(0, std::as_writable_bytes(std::span(text)));
-    return text;
 }
 
 std::vector<ConfigValue> plain_config_values(std::string_view text, const std::string& path) {

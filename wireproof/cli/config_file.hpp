@@ -29,9 +29,6 @@ std::string usual_config_file();
 /// variables that its caller chose.
 bool has_rights_of_another();
 
-/// Reads the file. Throws Failure if it cannot be read.
-std::string config_file_text(const std::string& path);
-
 /// The values of the section of `subcommand`, in the order of the file. The sections of all
 /// `subcommands` are checked. The error is one line with the first mistake: "FILE:LINE:COLUMN: …".
 Expected<std::vector<ConfigValue>> read_config_file(

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "wireproof/app/common/failure.hpp"
+#include "wireproof/app/common/files.hpp"
 #include "wireproof/cli/command.hpp"
 #include "wireproof/cli/config_file.hpp"
 #include "wireproof/cli/config_toml.hpp"
@@ -192,7 +193,7 @@ void Configuration::read_file(const CLI::App& subcommand, const std::string& pat
     if (path.empty()) return;
     std::string text;
     try {
-        text = config_file_text(path);
+        text = app::text_of_file(path);
     } catch (const app::Failure& failure) {
         refuse_usage(fmt::format("{}: {}", config_option, failure.what()));
     }

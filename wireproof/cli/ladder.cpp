@@ -32,17 +32,6 @@ Examples:
 Exit code 0: done; 1: no such scenario, it has a mistake, or a file cannot be
 written; 2: the command line is wrong.)";
 
-std::string read_text(const std::string& path) {
-    constexpr std::uint64_t longest = 1 << 20;
-    const app::InputFile file(path);
-    if (file.size() > longest) {
-        throw app::Failure(fmt::format("cannot read {}: it is longer than any scenario", path));
-    }
-    std::string text(file.size(), '\0');
-    file.read(0, std::as_writable_bytes(std::span(text)));
-    return text;
-}
-
 lab::Scenario scenario_of(std::string_view text, const std::string& file) {
     auto scenario = lab::read_scenario(text, file);
     if (!scenario) throw app::Failure(scenario.error().message);
@@ -55,7 +44,7 @@ lab::Scenario find_scenario(const std::string& name) {
     }
     const bool names_file = name.find_first_of("./") != std::string::npos;
     try {
-        return scenario_of(read_text(name), name);
+        return scenario_of(app::text_of_file(name), name);
     } catch (const app::Failure& failure) {
         const std::string_view what = failure.what();
         if (names_file || !what.starts_with("cannot read ")) throw;

@@ -12,11 +12,8 @@
 namespace wireproof::cli {
 namespace {
 
-// Writes 1234567 as "1 234 567".
 std::string grouped(std::uint64_t value) {
-    std::string digits = fmt::format("{}", value);
-    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, " ");
-    return digits;
+    return app::grouped(fmt::format("{}", value));
 }
 
 double ratio(double part, double whole) {

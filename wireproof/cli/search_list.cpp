@@ -51,20 +51,11 @@ task_pool::Work work_on(const std::vector<ListedLine>& list) {
     };
 }
 
-std::string text_of_list(const std::string& file) {
-    constexpr std::uint64_t longest = 1 << 20;
-    const app::InputFile input(file);
-    if (input.size() > longest) throw app::Failure(fmt::format("{} is longer than 1 MiB", file));
-    std::string text(input.size(), '\0');
-    input.read(0, std::as_writable_bytes(std::span(text)));
-    return text;
-}
-
 }  // namespace
 
 int run_search_list(task_pool::TaskPool& pool, const std::string& file, bool json,
                     const ReadSearch& read) {
-    const std::string text = text_of_list(file);
+    const std::string text = app::text_of_file(file);
     const auto list = read_list(text, file, read);
     std::vector<ListedResult> results(list.size());
     {

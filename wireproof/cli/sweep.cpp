@@ -226,12 +226,7 @@ struct SweepSubcommand {
     }
 
     lab::Sweep read_file(std::string& text) const {
-        constexpr std::uint64_t longest = 1 << 20;
-        const app::InputFile input(file);
-        if (input.size() > longest)
-            throw app::Failure(fmt::format("{} is longer than 1 MiB", file));
-        text.assign(input.size(), '\0');
-        input.read(0, std::as_writable_bytes(std::span(text)));
+        text = app::text_of_file(file);
         auto sweep = lab::read_sweep(text, file);
         if (!sweep) throw app::Failure(sweep.error().message);
         take_loss_trace(*sweep, file);

@@ -14,7 +14,7 @@
 namespace wireproof::cli {
 namespace {
 
-constexpr std::uint64_t trace_size_max = std::uint64_t{256} << 20;
+constexpr std::uint64_t trace_mib_max = 256;
 
 std::vector<std::string> preset_names() {
     std::vector<std::string> names;
@@ -30,13 +30,7 @@ std::string is_preset(const std::string& name) {
 }  // namespace
 
 std::shared_ptr<const lab::LossTrace> read_loss_trace(const std::string& path) {
-    const app::InputFile input(path);
-    if (input.size() > trace_size_max) {
-        throw app::Failure(fmt::format("{} is longer than 256 MiB", path));
-    }
-    std::string text(input.size(), '\0');
-    input.read(0, std::as_writable_bytes(std::span(text)));
-    auto trace = lab::LossTrace::read(text, path);
+    auto trace = lab::LossTrace::read(app::text_of_file(path, trace_mib_max), path);
     if (!trace) throw app::Failure(trace.error().message);
     return std::make_shared<lab::LossTrace>(std::move(*trace));
 }

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -134,6 +135,16 @@ void InputFile::read(std::uint64_t offset, Bytes to) const {
         offset += static_cast<std::uint64_t>(got);
         to = to.subspan(static_cast<std::size_t>(got));
     }
+}
+
+std::string text_of_file(const std::string& path, std::optional<std::uint64_t> most_mib) {
+    const InputFile input(path);
+    if (most_mib && input.size() > *most_mib << 20) {
+        throw Failure(fmt::format("{} is longer than {} MiB", path, *most_mib));
+    }
+    std::string text(input.size(), '\0');
+    input.read(0, std::as_writable_bytes(std::span(text)));
+    return text;
 }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {

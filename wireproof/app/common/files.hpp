@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "wireproof/base/bytes.hpp"
@@ -26,6 +27,9 @@ private:
     Descriptor file_;
     std::uint64_t size_ = 0;
 };
+
+/// The bytes of a file. Throws Failure also if it is longer than `most_mib`; no value: no limit.
+std::string text_of_file(const std::string& path, std::optional<std::uint64_t> most_mib = 1);
 
 /// Whether `path` names standard output: "-", or one of the names that Linux gives it.
 bool is_standard_output(const std::string& path);

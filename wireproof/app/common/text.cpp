@@ -1,5 +1,7 @@
 #include "wireproof/app/common/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -29,6 +31,15 @@ std::string shortened(const std::string& text, std::size_t width) {
         if (++characters < width) kept_from = at;
     }
     return characters <= width ? text : "…" + text.substr(kept_from);
+}
+
+std::string grouped(std::string digits, std::string_view between) {
+    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, between);
+    return digits;
+}
+
+std::string percent(std::optional<double> value, int decimals, std::string_view none) {
+    return value ? fmt::format("{:.{}f}", *value * 100, decimals) : std::string(none);
 }
 
 std::string printable(ConstBytes bytes) {

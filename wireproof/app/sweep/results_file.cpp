@@ -35,13 +35,6 @@ void take_lock(int file, int kind, const std::string& path) {
     throw Failure(fmt::format("cannot lock {}: {}", path, std::strerror(errno)));
 }
 
-std::string text_of_file(const std::string& path) {
-    const InputFile input(path);
-    std::string text(input.size(), '\0');
-    input.read(0, std::as_writable_bytes(std::span(text)));
-    return text;
-}
-
 /// The number of bytes up to the last line feed.
 std::size_t whole_lines(const std::string& text) {
     return text.rfind('\n') + 1;  // npos + 1 is 0
@@ -57,7 +50,7 @@ ResultsFile::ResultsFile(std::string path) : path_(std::move(path)) {
     check_regular(path_);
     while (!lock()) {
     }
-    text_ = text_of_file(path_);
+    text_ = text_of_file(path_, std::nullopt);
     torn_ = whole_lines(text_) < text_.size();
     text_.resize(whole_lines(text_));
 }
@@ -102,7 +95,7 @@ std::string finished_results(const std::string& path) {
     if (!file.is_open())
         throw Failure(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
     take_lock(file.handle(), LOCK_SH, path);
-    std::string text = text_of_file(path);
+    std::string text = text_of_file(path, std::nullopt);
     const std::size_t whole = whole_lines(text);
     if (whole < text.size()) tell_torn(path);
     text.resize(whole);

@@ -7,6 +7,7 @@
 
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/text.hpp"
 #include "wireproof/app/common/version.hpp"
 #include "wireproof/app/sweep/sweep_results.hpp"
 #include "wireproof/lab/ladder/ladder_render.hpp"
@@ -29,18 +30,12 @@ constexpr double told_unit_error = 0.05;
 // A whole number if it is short enough to read: 1 234 567, but 3.2e10.
 std::string count(double number) {
     if (number >= 1e7) return figure(number, 3);
-    std::string digits = fmt::format("{:.0f}", number);
-    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, "\u202f");
-    return digits;
+    return grouped(fmt::format("{:.0f}", number), "\u202f");
 }
 
 template <class Whole>
 std::string count_of(Whole number) {
     return count(static_cast<double>(number));
-}
-
-std::string percent(std::optional<double> value, int decimals) {
-    return value ? fmt::format("{:.{}f}", *value * 100, decimals) : "";
 }
 
 class Page {
@@ -194,13 +189,14 @@ private:
     }
 
     static void add_figures(const lab::SweepPoint& p, std::vector<std::string>& row) {
-        for (std::string cell : {count_of(p.packets), percent(p.etr, 4),
-                                 (p.closed_at_edge ? "~" : "") + percent(p.closed_etr, 4),
-                                 p.deviation ? fmt::format("{:+.1f}", *p.deviation) : "",
-                                 figure(p.resend_ratio.value(), 4), percent(p.relative_error, 2),
-                                 percent(p.throughput, 2), count_of(p.resent), count_of(p.timeouts),
-                                 count_of(p.kept_most), count_of(p.latency[0]),
-                                 count_of(p.latency[2]), count_of(p.latency[3])}) {
+        for (std::string cell :
+             {count_of(p.packets), percent(p.etr, 4, ""),
+              (p.closed_at_edge ? "~" : "") + percent(p.closed_etr, 4, ""),
+              p.deviation ? fmt::format("{:+.1f}", *p.deviation) : "",
+              figure(p.resend_ratio.value(), 4), percent(p.relative_error, 2, ""),
+              percent(p.throughput, 2, ""), count_of(p.resent), count_of(p.timeouts),
+              count_of(p.kept_most), count_of(p.latency[0]), count_of(p.latency[2]),
+              count_of(p.latency[3])}) {
             row.push_back(std::move(cell));
         }
     }

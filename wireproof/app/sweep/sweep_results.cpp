@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "wireproof/app/common/text.hpp"
 #include "wireproof/lab/link_retry/retry_presets.hpp"
 #include "wireproof/lab/sweep/sweep_quantities.hpp"
 
@@ -39,10 +40,6 @@ std::optional<double> maybe_of(const SweepJson& value) {
 std::string cell(const SweepJson& value) {
     if (value.is_null()) return "";
     return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-std::string percent_text(std::optional<double> value) {
-    return value ? fmt::format("{:.2f}", *value * 100) : "-";
 }
 
 // For readers: the figures for which the table has no column.
@@ -236,9 +233,9 @@ std::string sweep_table(const std::vector<lab::SweepPoint>& points) {
         text += fmt::format("{:<{}}{:>7.2g}{:>8}{:>7}{:>7}{:>7}{:>7}{:>6}{:>7}", row_name(p),
                             name_columns, p.settings.bit_error, p.settings.payload,
                             in_six_columns(p.loop), p.buffer == 0 ? "-" : in_six_columns(p.buffer),
-                            percent_text(p.etr),
-                            (p.closed_at_edge ? "~" : "") + percent_text(p.closed_etr), deviation,
-                            percent_text(p.throughput));
+                            percent(p.etr, 2, "-"),
+                            (p.closed_at_edge ? "~" : "") + percent(p.closed_etr, 2, "-"),
+                            deviation, percent(p.throughput, 2, "-"));
         text += presets ? "\n" : fmt::format("{:>7}\n", in_six_columns(p.latency[2]));
         if (!others[i].empty()) text += others[i] + "\n";
         if (p.settings.preset != nullptr) lines += line_note(p);
