@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/common/text.hpp"
 
 namespace wireproof::app {
@@ -76,10 +75,10 @@ FileSender::FileSender(am::Node& node, std::size_t peer, const InputFile& file, 
     });
     node_.handle(verdict_handler, [this](const am::Message& message) {
         const bool verified = message.words().size() == 1 && message.words()[0] == 1;
-        end_with({verified, verified ? "" : "the SHA-256 of the received file is wrong"});
+        end_as(verified, wrong_digest);
     });
     node_.handle(failed_handler, [this](const am::Message& message) {
-        end_with({false, "the receiver: " + printable(message.words().bytes())});
+        other_failed("the receiver", message.words().bytes());
     });
     node_.handle(bye_handler, [this](const am::Message&) { parted_ = true; });
     node_.on_peer_lost([this](const am::PeerLost& lost) {
@@ -96,11 +95,6 @@ std::uint64_t FileSender::bytes_taken() const {
     return std::min(taken_ * piece_max, file_.size());
 }
 
-void FileSender::end_with(TransferEnd end) {
-    if (end_) return;
-    end_ = std::move(end);
-}
-
 bool FileSender::request(Instant now, std::uint16_t handler, ConstBytes words) {
     return node_.request(now, peer_, handler, words) == am::Status::ok;
 }
@@ -115,10 +109,8 @@ void FileSender::step(Instant now) {
         if (ready_) send_pieces();
         if (ready_ && taken_ == pieces() && !asked_) ask_verdict(now);
     }
-    if (!end_) return;
-    // The end may have come from a handler, which does not know the time.
-    if (!finished_) finished_ = now;
-    if (!parting_) part(now);
+    finish_at(now);
+    if (end_ && !parting_) part(now);
 }
 
 void FileSender::begin(Instant now) {
@@ -153,13 +145,7 @@ void FileSender::part(Instant now) {
 bool FileSender::read_piece(Slot& slot) {
     const std::uint64_t offset = next_ * piece_max;
     slot.bytes.resize(static_cast<std::size_t>(std::min(piece_max, file_.size() - offset)));
-    try {
-        file_.read(offset, slot.bytes);
-    } catch (const Failure& failure) {
-        failed_here_ = true;
-        end_with({false, failure.what()});
-        return false;
-    }
+    if (!attempt([&] { file_.read(offset, slot.bytes); })) return false;
     digest_.add(slot.bytes);
     return true;
 }
@@ -204,7 +190,7 @@ FileReceiver::FileReceiver(am::Node& node, std::size_t peer, OutputFile& file, s
         message.reply(bye_handler);
     });
     node_.handle(failed_handler, [this](const am::Message& message) {
-        if (!end_) end_ = TransferEnd{false, "the sender: " + printable(message.words().bytes())};
+        other_failed("the sender", message.words().bytes());
         parted_ = true;
     });
     // Waits for the sender from the first frame on: a sender that dies before BEGIN must not keep
@@ -216,11 +202,11 @@ FileReceiver::FileReceiver(am::Node& node, std::size_t peer, OutputFile& file, s
 void FileReceiver::on_lost(const am::PeerLost& lost) {
     if (!end_ && begun_) {
         if (lost.why != am::PeerLost::Why::restarted) {
-            end_ = TransferEnd{false, why_lost(lost)};
+            end_with({false, why_lost(lost)});
         } else if (!begin_anew()) {
-            end_ = TransferEnd{
-                false,
-                "the sender was started again, but what is already written cannot be removed"};
+            end_with(
+                {false,
+                 "the sender was started again, but what is already written cannot be removed"});
         }
     }
     parted_ = end_.has_value();
@@ -244,9 +230,8 @@ std::string FileReceiver::why_lost(const am::PeerLost& lost) const {
     return describe_loss(lost, node_.connection(peer_).config(), framing_);
 }
 
-void FileReceiver::fail(const std::string& why) {
+void FileReceiver::tell_failed(const std::string& why) {
     node_.reply(failed_handler, text_words(why, node_.connection(peer_)));
-    end_ = TransferEnd{false, why};
 }
 
 void FileReceiver::on_begin(const am::Message& message) {
@@ -258,11 +243,7 @@ void FileReceiver::on_begin(const am::Message& message) {
     }
     size_ = wide_at(message.words(), 0);
     if (size_ > size_max) return fail("the sender gives an impossible length of the file");
-    try {
-        file_.reserve(size_);
-    } catch (const Failure& failure) {
-        return fail(failure.what());
-    }
+    if (!attempt([&] { file_.reserve(size_); })) return;
     memory_.resize(static_cast<std::size_t>(
         std::min(slots_max * piece_max, (size_ + piece_max - 1) / piece_max * piece_max)));
     if (!node_.register_memory(peer_, base_address, memory_, {.store = true})) {
@@ -280,7 +261,7 @@ void FileReceiver::on_piece(const am::Message& message) {
         return;
     }
     waiting_[place] = message.memory().size();
-    try {
+    const bool written = attempt([&] {
         while (waiting_[taken_ % slots_max] > 0 && written_ < size_) {
             const std::uint64_t next = taken_ % slots_max;
             const ConstBytes bytes = ConstBytes(memory_).subspan(next * piece_max, waiting_[next]);
@@ -290,9 +271,8 @@ void FileReceiver::on_piece(const am::Message& message) {
             waiting_[next] = 0;
             ++taken_;
         }
-    } catch (const Failure& failure) {
-        return fail(failure.what());
-    }
+    });
+    if (!written) return;
     node_.reply(taken_handler, Packer().add_wide(taken_).bytes());
 }
 
@@ -301,25 +281,14 @@ void FileReceiver::on_end(const am::Message& message) {
     const Sha256 digest = digest_.finish();
     const bool same = std::equal(digest.begin(), digest.end(), message.words().bytes().begin());
     const bool whole = same && written_ == size_;
-    if (whole) {
-        try {
-            file_.finish();
-        } catch (const Failure& failure) {
-            return fail(failure.what());
-        }
-    }
+    if (whole && !attempt([&] { file_.finish(); })) return;
     message.reply(verdict_handler, {whole ? 1U : 0U});
-    end_ = TransferEnd{whole, whole ? "" : "the SHA-256 of the received file is wrong"};
+    end_as(whole, wrong_digest);
 }
 
 void FileReceiver::step(Instant now) {
     now_ = now;
-    if (end_ && !finished_) finished_ = now;
-}
-
-Duration FileReceiver::duration() const {
-    if (!begun_) return {};
-    return finished_.value_or(now_) - started_;
+    finish_at(now);
 }
 
 bool FileReceiver::may_leave(Instant now) const {

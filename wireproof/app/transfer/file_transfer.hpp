@@ -23,21 +23,12 @@
 #include "wireproof/app/common/files.hpp"
 #include "wireproof/app/common/no_answer.hpp"
 #include "wireproof/app/transfer/digest.hpp"
+#include "wireproof/app/transfer/transfer_side.hpp"
 #include "wireproof/front/am/node.hpp"
 
 namespace wireproof::app {
 
-/// How long a side of a transfer that is done or has failed waits until the other side knows.
-inline constexpr Duration linger = Duration::milliseconds(1'000);
-
-/// The end of a transfer, as one side sees it.
-struct TransferEnd {
-    bool verified = false;
-    std::string failure;     // one line; empty: none
-    std::string cause = {};  // for a silent peer: the message of the kernel; empty: none
-};
-
-class FileSender {
+class FileSender final : public TransferSide {
 public:
     /// Node and file must outlive the sender. `framing` is the number of bytes that packets reserve
     /// for IP and UDP headers.
@@ -47,11 +38,9 @@ public:
     /// Does everything that is possible now. Call it after every poll.
     void step(Instant now);
 
-    const std::optional<TransferEnd>& end() const { return end_; }
     /// True if the transfer has ended, and the other side knows it or had time to learn it. Then
     /// the process may end.
     bool may_leave(Instant now) const;
-    Duration duration() const { return finished_.value_or(now_) - started_; }
     std::uint64_t bytes_taken() const;
 
 private:
@@ -66,7 +55,7 @@ private:
     void ask_verdict(Instant now);
     void part(Instant now);
     bool request(Instant now, std::uint16_t handler, ConstBytes words);
-    void end_with(TransferEnd end);
+    void tell_failed(const std::string&) override { failed_here_ = true; }
     std::uint64_t pieces() const;
 
     am::Node& node_;
@@ -78,7 +67,6 @@ private:
     std::uint64_t address_ = 0;
     std::uint64_t next_ = 0;   // piece to read next
     std::uint64_t taken_ = 0;  // pieces that the receiver has written
-    bool begun_ = false;
     bool connected_ = false;
     bool ready_ = false;
     bool filled_ = false;  // the next piece has been read and waits for the window
@@ -86,24 +74,18 @@ private:
     bool failed_here_ = false;
     bool parting_ = false;  // BYE or FAILED was sent
     bool parted_ = false;   // BYE was answered
-    Instant now_;
-    Instant started_;
-    std::optional<Instant> finished_;
-    std::optional<TransferEnd> end_;
 };
 
-class FileReceiver {
+class FileReceiver final : public TransferSide {
 public:
     FileReceiver(am::Node& node, std::size_t peer, OutputFile& file,
                  std::size_t framing = ipv4_framing);
 
     void step(Instant now);
 
-    const std::optional<TransferEnd>& end() const { return end_; }
     /// Like FileSender::may_leave. Without BYE the receiver waits long, because the verdict may not
     /// have arrived.
     bool may_leave(Instant now) const;
-    Duration duration() const;
     /// How often the sender was started again, so that the file began anew.
     std::size_t restarts() const { return restarts_; }
     std::uint64_t bytes_expected() const { return size_; }
@@ -113,7 +95,7 @@ private:
     void on_begin(const am::Message& message);
     void on_piece(const am::Message& message);
     void on_end(const am::Message& message);
-    void fail(const std::string& why);
+    void tell_failed(const std::string& why) override;
     void on_lost(const am::PeerLost& lost);
     bool begin_anew();
     std::string why_lost(const am::PeerLost& lost) const;
@@ -129,12 +111,7 @@ private:
     std::uint64_t written_ = 0;
     std::uint64_t taken_ = 0;
     std::size_t restarts_ = 0;
-    bool begun_ = false;
     bool parted_ = false;  // the sender knows the end, or is lost
-    Instant now_;
-    Instant started_;
-    std::optional<Instant> finished_;
-    std::optional<TransferEnd> end_;
 };
 
 }  // namespace wireproof::app

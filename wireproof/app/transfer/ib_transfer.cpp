@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "wireproof/app/common/failure.hpp"
-#include "wireproof/app/common/text.hpp"
 #include "wireproof/app/transfer/digest.hpp"
 #include "wireproof/base/bytes.hpp"
 
@@ -12,12 +10,11 @@ namespace wireproof::app {
 namespace {
 
 // 0 is the keep-alive of the session; it has no content.
-enum class QueuePairWord : std::uint8_t { begin = 1, ready, mark, end, verdict, bye, failed };
-
 constexpr std::size_t digest_size = std::tuple_size_v<Sha256>;
 constexpr std::uint64_t queue_pair_size_max = std::uint64_t{1}
                                               << 44;  // the numbers of pieces have 32 bits
 constexpr std::size_t text_max = 200;
+constexpr const char* not_as_sent = "a message arrived that is not as it was sent";
 
 // For unreliable pieces: a mark follows every two pieces, and at most three marks may be
 // unacknowledged. So a socket's receive buffer can hold the pieces for a receiver that sleeps.
@@ -26,17 +23,11 @@ constexpr std::size_t marks_max = 3;
 
 // For pieces that END overtook: longer than any wire here delays a frame.
 constexpr Duration overtaken = Duration::milliseconds(20);
-void send(IbSession& session, QueuePairWord what, ConstBytes body = {}) {
-    std::vector<std::byte> message;
-    message.reserve(1 + body.size());
-    message.push_back(static_cast<std::byte>(what));
-    message.insert(message.end(), body.begin(), body.end());
-    session.send_control(message);
-}
 
-void send_failed(IbSession& session, const std::string& why) {
-    const std::string text = shortened(one_line(why), text_max);
-    send(session, QueuePairWord::failed, std::as_bytes(std::span(text)));
+constexpr TransferWord mark = TransferWord::piece;  // pieces have no kind here: they are Sends
+
+void send(IbSession& session, TransferWord what, ConstBytes body = {}) {
+    session.send_control(transfer_message(what, body));
 }
 
 Sha256 digest_of(ConstBytes bytes) {
@@ -68,10 +59,10 @@ std::uint64_t IbFileSender::bytes_taken() const {
 
 void IbFileSender::on_control(ConstBytes message) {
     const ConstBytes body = message.subspan(1);
-    switch (static_cast<QueuePairWord>(message[0])) {
-        case QueuePairWord::ready: ready_ = true; return;
-        case QueuePairWord::verdict: return on_verdict(body);
-        case QueuePairWord::failed: return end_with({false, "the receiver: " + printable(body)});
+    switch (static_cast<TransferWord>(message[0])) {
+        case TransferWord::ready: ready_ = true; return;
+        case TransferWord::verdict: return on_verdict(body);
+        case TransferWord::failed: return other_failed("the receiver", body);
         default: return;
     }
 }
@@ -80,12 +71,11 @@ void IbFileSender::on_verdict(ConstBytes body) {
     if (body.size() != 17) return;
     delivered_ = load_le<std::uint64_t>(body.subspan<1, 8>());
     delivered_bytes_ = load_le<std::uint64_t>(body.subspan<9, 8>());
-    const bool intact = body[0] == std::byte{1};
-    end_with({intact, intact ? "" : "a message arrived that is not as it was sent"});
+    end_as(body[0] == std::byte{1}, not_as_sent);
 }
 
-void IbFileSender::end_with(TransferEnd end) {
-    if (!end_) end_ = std::move(end);
+void IbFileSender::tell_failed(const std::string& why) {
+    session_.send_control(failed_message(why, text_max));
 }
 
 /// Whether the pace allows one more piece.
@@ -112,13 +102,7 @@ bool IbFileSender::send_piece(std::size_t slot) {
     const auto length =
         static_cast<std::size_t>(std::min<std::uint64_t>(most, file_.size() - offset));
     const Bytes room = session_.slot(slot).first(length + digest_size);
-    try {
-        file_.read(offset, room.first(length));
-    } catch (const Failure& failure) {
-        send_failed(session_, failure.what());
-        end_with({false, failure.what()});
-        return false;
-    }
+    if (!attempt([&] { file_.read(offset, room.first(length)); })) return false;
     const Sha256 digest = digest_of(room.first(length));
     std::copy(digest.begin(), digest.end(), room.last(digest_size).begin());
     session_.send_piece(slot, room.size(), static_cast<std::uint32_t>(next_));
@@ -131,36 +115,31 @@ void IbFileSender::send_pieces() {
         if (!slot || !send_piece(*slot)) return;
         ++next_;
         if (terms_.reliable || terms_.rate > 0 || next_ % pieces_per_mark != 0) continue;
-        send(session_, QueuePairWord::mark);
+        send(session_, mark);
         marks_.push_back(session_.control_queued());
     }
     // Reliable pieces must have arrived before END leaves; unreliable ones must have left.
     if (next_ < pieces() || asked_ || session_.pieces_completed() < next_) return;
     asked_ = true;
-    std::array<std::byte, 8> count;
-    store_le<std::uint64_t>(count, next_);
-    send(session_, QueuePairWord::end, count);
+    send(session_, TransferWord::end, eight_bytes(next_));
 }
 
 void IbFileSender::step(Instant now) {
     now_ = now;
-    if (!end_ && !session_.failure().empty()) end_ = TransferEnd{false, session_.failure()};
+    if (!session_.failure().empty()) end_with({false, session_.failure()});
     if (!end_) {
         if (!begun_) {
             begun_ = true;
-            std::array<std::byte, 8> size;
-            store_le<std::uint64_t>(size, file_.size());
-            send(session_, QueuePairWord::begin, size);
+            send(session_, TransferWord::begin, eight_bytes(file_.size()));
         }
         // The time starts with the first contact: the wait for a receiver does not count.
         if (!connected_) started_ = now;
         connected_ = connected_ || session_.connected();
         if (ready_) send_pieces();
     }
-    if (!end_ || finished_) return;
-    finished_ = now;
+    if (!finish_at(now)) return;
     pace_at_ = never;
-    if (session_.failure().empty()) send(session_, QueuePairWord::bye);
+    if (session_.failure().empty()) send(session_, TransferWord::bye);
 }
 
 bool IbFileSender::may_leave(Instant now) const {
@@ -176,25 +155,24 @@ IbFileReceiver::IbFileReceiver(IbSession& session, OutputFile& file, const IbTra
 
 void IbFileReceiver::on_control(ConstBytes message) {
     const ConstBytes body = message.subspan(1);
-    switch (static_cast<QueuePairWord>(message[0])) {
-        case QueuePairWord::begin: return begin(body);
-        case QueuePairWord::end:
+    switch (static_cast<TransferWord>(message[0])) {
+        case TransferWord::begin: return begin(body);
+        case TransferWord::end:
             if (!begun_ || end_ || compare_at_ != never || body.size() != 8) return;
             total_ = load_le<std::uint64_t>(body.first<8>());
             compare_at_ = delivered_ == total_ ? now_ : now_ + overtaken;
             return;
-        case QueuePairWord::bye: parted_ = true; return;
-        case QueuePairWord::failed:
-            if (!end_) end_ = TransferEnd{false, "the sender: " + printable(body)};
+        case TransferWord::bye: parted_ = true; return;
+        case TransferWord::failed:
+            other_failed("the sender", body);
             parted_ = true;
             return;
         default: return;
     }
 }
 
-void IbFileReceiver::fail(const std::string& why) {
-    send_failed(session_, why);
-    end_ = TransferEnd{false, why};
+void IbFileReceiver::tell_failed(const std::string& why) {
+    session_.send_control(failed_message(why, text_max));
 }
 
 void IbFileReceiver::begin(ConstBytes body) {
@@ -204,12 +182,8 @@ void IbFileReceiver::begin(ConstBytes body) {
     size_ = load_le<std::uint64_t>(body.first<8>());
     if (size_ > queue_pair_size_max)
         return fail("the file is too long: there are not enough numbers for its pieces");
-    try {
-        file_.reserve(size_);
-    } catch (const Failure& failure) {
-        return fail(failure.what());
-    }
-    send(session_, QueuePairWord::ready);
+    if (!attempt([&] { file_.reserve(size_); })) return;
+    send(session_, TransferWord::ready);
 }
 
 // The number of a piece gives its place in the file, so it must be right. Reliable pieces arrive in
@@ -228,11 +202,7 @@ void IbFileReceiver::on_piece(ConstBytes piece, std::uint32_t number) {
         return;
     }
     next_ = std::uint64_t{number} + 1;
-    try {
-        file_.write(offset, bytes);
-    } catch (const Failure& failure) {
-        return fail(failure.what());
-    }
+    if (!attempt([&] { file_.write(offset, bytes); })) return;
     ++delivered_;
     written_ += bytes.size();
 }
@@ -241,29 +211,23 @@ void IbFileReceiver::compare() {
     compare_at_ = never;
     const bool whole = intact_ && delivered_ == total_ && written_ == size_;
     if (terms_.reliable && !whole) intact_ = false;
-    if (whole) {
-        try {
-            file_.finish();
-        } catch (const Failure& failure) {
-            return fail(failure.what());
-        }
-    }
+    if (whole && !attempt([&] { file_.finish(); })) return;
     std::array<std::byte, 17> verdict{};
     verdict[0] = static_cast<std::byte>(intact_ ? 1 : 0);
     store_le<std::uint64_t>(std::span(verdict).subspan<1, 8>(), delivered_);
     store_le<std::uint64_t>(std::span(verdict).subspan<9, 8>(), written_);
-    send(session_, QueuePairWord::verdict, verdict);
-    end_ = TransferEnd{intact_, intact_ ? "" : "a message arrived that is not as it was sent"};
+    send(session_, TransferWord::verdict, verdict);
+    end_as(intact_, not_as_sent);
 }
 
 void IbFileReceiver::step(Instant now) {
     now_ = now;
     if (!end_ && compare_at_ <= now) compare();
     if (!session_.failure().empty()) {
-        if (!end_) end_ = TransferEnd{false, session_.failure()};
+        end_with({false, session_.failure()});
         parted_ = true;
     }
-    if (end_ && !finished_) finished_ = now;
+    finish_at(now);
 }
 
 bool IbFileReceiver::may_leave(Instant now) const {

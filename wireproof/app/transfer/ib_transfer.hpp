@@ -21,8 +21,8 @@
 #include <string>
 
 #include "wireproof/app/transfer/carry_run.hpp"
-#include "wireproof/app/transfer/file_transfer.hpp"
 #include "wireproof/app/transfer/ib_session.hpp"
+#include "wireproof/app/transfer/transfer_side.hpp"
 
 namespace wireproof::app {
 
@@ -37,15 +37,13 @@ struct IbTransferTerms {
     double rate = 0;  // bytes per second of unreliable pieces; 0: as fast as the receiver takes
 };
 
-class IbFileSender {
+class IbFileSender final : public TransferSide {
 public:
     /// Session and file must outlive the sender.
     IbFileSender(IbSession& session, const InputFile& file, const IbTransferTerms& terms);
 
     void step(Instant now);
-    const std::optional<TransferEnd>& end() const { return end_; }
     bool may_leave(Instant now) const;
-    Duration duration() const { return finished_.value_or(now_) - started_; }
     std::uint64_t bytes_taken() const;
     MessageCounts messages() const { return {.sent = next_, .delivered = delivered_}; }
     /// The time at which step() has something to do, even if nothing arrives.
@@ -57,7 +55,7 @@ private:
     void send_pieces();
     bool may_send();
     bool send_piece(std::size_t slot);
-    void end_with(TransferEnd end);
+    void tell_failed(const std::string& why) override;
     std::uint64_t pieces() const;
 
     IbSession& session_;
@@ -67,26 +65,19 @@ private:
     std::deque<std::uint64_t> marks_;    // of unacknowledged marks: control messages by number
     std::uint64_t delivered_ = 0;        // pieces
     std::uint64_t delivered_bytes_ = 0;  // from the verdict
-    bool begun_ = false;
     bool connected_ = false;
     bool ready_ = false;
     bool asked_ = false;
-    Instant now_;
-    Instant started_;
     Instant pace_at_ = never;
     std::optional<Instant> paced_from_;
-    std::optional<Instant> finished_;
-    std::optional<TransferEnd> end_;
 };
 
-class IbFileReceiver {
+class IbFileReceiver final : public TransferSide {
 public:
     IbFileReceiver(IbSession& session, OutputFile& file, const IbTransferTerms& terms);
 
     void step(Instant now);
-    const std::optional<TransferEnd>& end() const { return end_; }
     bool may_leave(Instant now) const;
-    Duration duration() const { return finished_.value_or(now_) - started_; }
     std::uint64_t bytes_taken() const { return written_; }
     MessageCounts messages() const { return {.sent = total_, .delivered = delivered_}; }
     Instant next_deadline() const { return compare_at_; }
@@ -96,7 +87,7 @@ private:
     void on_piece(ConstBytes piece, std::uint32_t number);
     void begin(ConstBytes body);
     void compare();
-    void fail(const std::string& why);
+    void tell_failed(const std::string& why) override;
 
     IbSession& session_;
     OutputFile& file_;
@@ -106,14 +97,9 @@ private:
     std::uint64_t next_ = 0;  // the smallest number that the next piece may have
     std::uint64_t total_ = 0;
     std::uint64_t delivered_ = 0;
-    bool begun_ = false;
     bool intact_ = true;
     bool parted_ = false;
-    Instant now_;
-    Instant started_;
     Instant compare_at_ = never;
-    std::optional<Instant> finished_;
-    std::optional<TransferEnd> end_;
 };
 
 }  // namespace wireproof::app

@@ -5,31 +5,18 @@
 #include <algorithm>
 #include <array>
 
-#include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/common/no_answer.hpp"
-#include "wireproof/app/common/text.hpp"
 #include "wireproof/wire/sequenced/datagram_header.hpp"
 
 namespace wireproof::app {
 namespace {
 
-enum class LinkWord : std::uint8_t { begin = 1, ready, piece, end, verdict, bye, failed };
-
 constexpr std::size_t link_piece_max = std::size_t{64} * 1024;
 constexpr std::uint64_t link_size_max = std::uint64_t{1} << 62;
 constexpr std::size_t link_text_max = 400;
 
-void send_on_link(link::Node& node, LinkWord what, ConstBytes body = {}) {
-    std::vector<std::byte> message;
-    message.reserve(1 + body.size());
-    message.push_back(static_cast<std::byte>(what));
-    message.insert(message.end(), body.begin(), body.end());
-    node.send(message);
-}
-
-void send_failed_on_link(link::Node& node, const std::string& why) {
-    const std::string text = shortened(one_line(why), link_text_max);
-    send_on_link(node, LinkWord::failed, std::as_bytes(std::span(text)));
+void send_on_link(link::Node& node, TransferWord what, ConstBytes body = {}) {
+    node.send(transfer_message(what, body));
 }
 
 // The bytes around a frame that travels alone: IP, UDP and the header of the sequenced wire.
@@ -58,26 +45,18 @@ LinkFileSender::LinkFileSender(link::Node& node, const InputFile& file) : node_(
 void LinkFileSender::on_message(ConstBytes message) {
     if (message.empty()) return;
     const ConstBytes body = message.subspan(1);
-    switch (static_cast<LinkWord>(message[0])) {
-        case LinkWord::ready: ready_ = true; return;
-        case LinkWord::verdict: {
-            const bool verified = body.size() == 1 && body[0] == std::byte{1};
-            return end_with(
-                {verified, verified ? "" : "the SHA-256 of the received file is wrong"});
-        }
-        case LinkWord::bye: parted_ = true; return;
-        case LinkWord::failed: return end_with({false, "the receiver: " + printable(body)});
+    switch (static_cast<TransferWord>(message[0])) {
+        case TransferWord::ready: ready_ = true; return;
+        case TransferWord::verdict:
+            return end_as(body.size() == 1 && body[0] == std::byte{1}, wrong_digest);
+        case TransferWord::bye: parted_ = true; return;
+        case TransferWord::failed: return other_failed("the receiver", body);
         default: return;
     }
 }
 
-void LinkFileSender::end_with(TransferEnd end) {
-    if (!end_) end_ = std::move(end);
-}
-
-void LinkFileSender::fail(const std::string& why) {
-    send_failed_on_link(node_, why);
-    end_with({false, why});
+void LinkFileSender::tell_failed(const std::string& why) {
+    node_.send(failed_message(why, link_text_max));
 }
 
 // BEGIN and READY are also messages. The receiver has the bytes of the messages after them.
@@ -90,18 +69,14 @@ void LinkFileSender::send_pieces() {
     while (sent_ < file_.size() && node_.has_room()) {
         piece_.resize(static_cast<std::size_t>(
             std::min<std::uint64_t>(link_piece_max, file_.size() - sent_)));
-        try {
-            file_.read(sent_, piece_);
-        } catch (const Failure& failure) {
-            return fail(failure.what());
-        }
+        if (!attempt([&] { file_.read(sent_, piece_); })) return;
         digest_.add(piece_);
-        send_on_link(node_, LinkWord::piece, piece_);
+        send_on_link(node_, TransferWord::piece, piece_);
         sent_ += piece_.size();
     }
     if (sent_ < file_.size() || asked_) return;
     asked_ = true;
-    send_on_link(node_, LinkWord::end, digest_.finish());
+    send_on_link(node_, TransferWord::end, digest_.finish());
 }
 
 void LinkFileSender::step(Instant now) {
@@ -109,18 +84,14 @@ void LinkFileSender::step(Instant now) {
     if (!end_) {
         if (!begun_) {
             begun_ = true;
-            std::array<std::byte, 8> size;
-            store_le<std::uint64_t>(size, file_.size());
-            send_on_link(node_, LinkWord::begin, size);
+            send_on_link(node_, TransferWord::begin, eight_bytes(file_.size()));
         }
         // The time starts with the first contact: the wait for a receiver does not count.
         if (!connected_) started_ = now;
         connected_ = connected_ || node_.connected();
         if (ready_) send_pieces();
     }
-    if (!end_ || finished_) return;
-    finished_ = now;
-    if (end_->verified) send_on_link(node_, LinkWord::bye);
+    if (finish_at(now) && end_->verified) send_on_link(node_, TransferWord::bye);
 }
 
 bool LinkFileSender::may_leave(Instant now) const {
@@ -135,7 +106,7 @@ LinkFileReceiver::LinkFileReceiver(link::Node& node, OutputFile& file) : node_(n
     node_.set_awaiting(true);
     node_.on_message([this](ConstBytes message) { on_message(message); });
     node_.on_lost([this](link::Lost lost) {
-        if (!end_) end_ = TransferEnd{false, why_lost(lost, node_)};
+        end_with({false, why_lost(lost, node_)});
         parted_ = true;
     });
 }
@@ -143,22 +114,21 @@ LinkFileReceiver::LinkFileReceiver(link::Node& node, OutputFile& file) : node_(n
 void LinkFileReceiver::on_message(ConstBytes message) {
     if (message.empty()) return;
     const ConstBytes body = message.subspan(1);
-    switch (static_cast<LinkWord>(message[0])) {
-        case LinkWord::begin: return begin(body);
-        case LinkWord::piece: return take(body);
-        case LinkWord::end: return compare(body);
-        case LinkWord::bye: parted_ = true; return send_on_link(node_, LinkWord::bye);
-        case LinkWord::failed:
-            if (!end_) end_ = TransferEnd{false, "the sender: " + printable(body)};
+    switch (static_cast<TransferWord>(message[0])) {
+        case TransferWord::begin: return begin(body);
+        case TransferWord::piece: return take(body);
+        case TransferWord::end: return compare(body);
+        case TransferWord::bye: parted_ = true; return send_on_link(node_, TransferWord::bye);
+        case TransferWord::failed:
+            other_failed("the sender", body);
             parted_ = true;
             return;
         default: return;
     }
 }
 
-void LinkFileReceiver::fail(const std::string& why) {
-    send_failed_on_link(node_, why);
-    end_ = TransferEnd{false, why};
+void LinkFileReceiver::tell_failed(const std::string& why) {
+    node_.send(failed_message(why, link_text_max));
 }
 
 void LinkFileReceiver::begin(ConstBytes body) {
@@ -167,23 +137,15 @@ void LinkFileReceiver::begin(ConstBytes body) {
     started_ = now_;
     size_ = load_le<std::uint64_t>(body.first<8>());
     if (size_ > link_size_max) return fail("the sender gives an impossible length of the file");
-    try {
-        file_.reserve(size_);
-    } catch (const Failure& failure) {
-        return fail(failure.what());
-    }
-    send_on_link(node_, LinkWord::ready);
+    if (!attempt([&] { file_.reserve(size_); })) return;
+    send_on_link(node_, TransferWord::ready);
 }
 
 void LinkFileReceiver::take(ConstBytes piece) {
     if (end_ || !begun_) return;
     if (piece.size() > size_ - written_) return fail("the file is longer than its sender said");
     digest_.add(piece);
-    try {
-        file_.write(written_, piece);
-    } catch (const Failure& failure) {
-        return fail(failure.what());
-    }
+    if (!attempt([&] { file_.write(written_, piece); })) return;
     written_ += piece.size();
 }
 
@@ -192,20 +154,14 @@ void LinkFileReceiver::compare(ConstBytes sha256) {
     const Sha256 digest = digest_.finish();
     const bool whole =
         written_ == size_ && std::equal(digest.begin(), digest.end(), sha256.begin(), sha256.end());
-    if (whole) {
-        try {
-            file_.finish();
-        } catch (const Failure& failure) {
-            return fail(failure.what());
-        }
-    }
-    send_on_link(node_, LinkWord::verdict, std::array{static_cast<std::byte>(whole ? 1 : 0)});
-    end_ = TransferEnd{whole, whole ? "" : "the SHA-256 of the received file is wrong"};
+    if (whole && !attempt([&] { file_.finish(); })) return;
+    send_on_link(node_, TransferWord::verdict, std::array{static_cast<std::byte>(whole ? 1 : 0)});
+    end_as(whole, wrong_digest);
 }
 
 void LinkFileReceiver::step(Instant now) {
     now_ = now;
-    if (end_ && !finished_) finished_ = now;
+    finish_at(now);
 }
 
 bool LinkFileReceiver::may_leave(Instant now) const {

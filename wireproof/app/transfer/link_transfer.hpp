@@ -20,52 +20,42 @@
 
 #include "wireproof/app/common/files.hpp"
 #include "wireproof/app/transfer/digest.hpp"
-#include "wireproof/app/transfer/file_transfer.hpp"
+#include "wireproof/app/transfer/transfer_side.hpp"
 #include "wireproof/front/link/node.hpp"
 
 namespace wireproof::app {
 
-class LinkFileSender {
+class LinkFileSender final : public TransferSide {
 public:
     /// Node and file must outlive the sender.
     LinkFileSender(link::Node& node, const InputFile& file);
 
     void step(Instant now);
-    const std::optional<TransferEnd>& end() const { return end_; }
     bool may_leave(Instant now) const;
-    Duration duration() const { return finished_.value_or(now_) - started_; }
     std::uint64_t bytes_taken() const;
 
 private:
     void on_message(ConstBytes message);
     void send_pieces();
-    void end_with(TransferEnd end);
-    void fail(const std::string& why);
+    void tell_failed(const std::string& why) override;
 
     link::Node& node_;
     const InputFile& file_;
     Digest digest_;
     std::vector<std::byte> piece_;
     std::uint64_t sent_ = 0;  // bytes of the file
-    bool begun_ = false;
     bool connected_ = false;
     bool ready_ = false;
     bool asked_ = false;
     bool parted_ = false;
-    Instant now_;
-    Instant started_;
-    std::optional<Instant> finished_;
-    std::optional<TransferEnd> end_;
 };
 
-class LinkFileReceiver {
+class LinkFileReceiver final : public TransferSide {
 public:
     LinkFileReceiver(link::Node& node, OutputFile& file);
 
     void step(Instant now);
-    const std::optional<TransferEnd>& end() const { return end_; }
     bool may_leave(Instant now) const;
-    Duration duration() const { return finished_.value_or(now_) - started_; }
     std::uint64_t bytes_taken() const { return written_; }
 
 private:
@@ -73,19 +63,14 @@ private:
     void begin(ConstBytes body);
     void take(ConstBytes piece);
     void compare(ConstBytes sha256);
-    void fail(const std::string& why);
+    void tell_failed(const std::string& why) override;
 
     link::Node& node_;
     OutputFile& file_;
     Digest digest_;
     std::uint64_t size_ = 0;
     std::uint64_t written_ = 0;
-    bool begun_ = false;
     bool parted_ = false;
-    Instant now_;
-    Instant started_;
-    std::optional<Instant> finished_;
-    std::optional<TransferEnd> end_;
 };
 
 }  // namespace wireproof::app
