@@ -2,9 +2,8 @@
 // leaves again next, how many may leave, and how long to wait for an answer. The protocol keeps the
 // frames, their marks, the timer and the count of replays.
 //
-//      oldest ≤ cursor ≤ next        [oldest, cursor) has left in this replay, [cursor, next)
-//      leaves
-//                                    again before a new frame
+//      oldest ≤ cursor ≤ next        [oldest, cursor) has left in this replay;
+//                                    [cursor, next) leaves again before a new frame
 //
 // Index 0 is the oldest unacknowledged frame. The number of a frame follows from its index, so a
 // replay does not change it, and a wrap of the numbers does not matter.
