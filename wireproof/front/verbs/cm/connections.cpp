@@ -358,14 +358,14 @@ void RdmaCm::on_request(Instant now, ib::ConnectionManagement& management,
         return refuse(ib::CmReason::unsupported, ib::CmServiceStatus::unsupported_version);
     }
     CmIdentifier* const heard = listener(asked.service, addresses->ipv6);
-    const ib::Gid* const gid = engine_->gid_of_peer(event.peer);
+    const ib::Gid* const gid = device_->gid_of_peer(event.peer);
     if (heard == nullptr || gid == nullptr) {
         return refuse(ib::CmReason::invalid_service, ib::CmServiceStatus::unsupported);
     }
     const auto unfit =
         asked.connection != nullptr ? why_unfit(*heard, *asked.connection) : std::nullopt;
     if (unfit == ib::CmReason::invalid_path_mtu) {
-        const std::byte most{ib::path_mtu_code(engine_->path_mtu())};
+        const std::byte most{ib::path_mtu_code(device_->path_mtu())};
         management.reject(now, event.id, *unfit, {}, std::span(&most, 1));
         return;
     }
@@ -377,7 +377,7 @@ void RdmaCm::on_request(Instant now, ib::ConnectionManagement& management,
     heard->channel->make_room();
     CmIdentifier& one = add_requested(*heard, event.id, *gid);
     one.peer_number = event.peer;
-    const bool is_local = one.destination.is_loopback() || engine_->has_met(event.peer);
+    const bool is_local = one.destination.is_loopback() || device_->has_met(event.peer);
     if (is_local) take_host_name(*addresses, one.destination);
     one.destination.port = addresses->source_port;
     CmChannelEvent news{.of = heard->number, .taken = heard->taken};
@@ -398,7 +398,7 @@ std::optional<ib::CmReason> RdmaCm::why_unfit(const CmIdentifier& heard,
     const bool uc = request.transport == 1 && heard.qp_type == IBV_QPT_UC;
     if (!rc && !uc) return ib::CmReason::invalid_transport;
     const auto path_mtu = ib::path_mtu_of(request.path_mtu);
-    if (!path_mtu || *path_mtu > engine_->path_mtu()) return ib::CmReason::invalid_path_mtu;
+    if (!path_mtu || *path_mtu > device_->path_mtu()) return ib::CmReason::invalid_path_mtu;
     return std::nullopt;
 }
 
@@ -408,12 +408,12 @@ CmIdentifier& RdmaCm::add_requested(const CmIdentifier& heard, ib::CmId id, cons
     one.qp_type = heard.qp_type;
     one.state = State::requested;
     one.on_device = true;
-    one.source = engine_->address();
+    one.source = device_->address();
     one.source.port = heard.source.port;
     // The address from which the packets came. An address in the message may be forged.
     one.destination = address_of(gid).value_or(Address());
     one.peer_gid = gid;
-    one.path_mtu = engine_->path_mtu();
+    one.path_mtu = device_->path_mtu();
     one.connection = id;
     try {
         connections_[id] = one.number;

@@ -32,18 +32,18 @@ bool CmIdentifier::is_datagram() const {
     return qp_type == IBV_QPT_UD;
 }
 
-RdmaCm::RdmaCm(std::shared_ptr<Engine> engine)
-    : engine_(std::move(engine)), random_(mix64(engine_->seed() ^ 0x636D)) {
-    engine_->hear_connections(*this);
+RdmaCm::RdmaCm(std::shared_ptr<Device> device)
+    : device_(std::move(device)), random_(mix64(device_->seed() ^ 0x636D)) {
+    device_->hear_connections(*this);
 }
 
 RdmaCm::~RdmaCm() {
-    if (!engine_->is_ours()) {
+    if (!device_->is_ours()) {
         (void)looker_.release();  // the thread is the parent's
         return;
     }
     linger();
-    engine_->forget_connections(*this);  // after this nobody starts or wakes the looker
+    device_->forget_connections(*this);  // after this nobody starts or wakes the looker
     looker_.reset();
 }
 
@@ -52,7 +52,7 @@ RdmaCm::~RdmaCm() {
 void RdmaCm::linger() {
     constexpr int longest = 1000;  // milliseconds: time for three DREQs
     for (int waited = 0; waited < longest; ++waited) {
-        const bool done = engine_->managing(
+        const bool done = device_->managing(
             [&](Instant, proto::ib::ConnectionManagement&) { return parting_.empty(); });
         if (done) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -78,7 +78,7 @@ CmIdentifier& RdmaCm::add(const ChannelPointer& channel) {
 }
 
 proto::ib::Gid RdmaCm::own_gid() const {
-    return gid_of(engine_->address());
+    return gid_of(device_->address());
 }
 
 int RdmaCm::create(const ChannelPointer& channel, std::uint64_t uid, std::uint16_t space,
@@ -90,7 +90,7 @@ int RdmaCm::create(const ChannelPointer& channel, std::uint64_t uid, std::uint16
         case RDMA_PS_IB: break;
         default: return EINVAL;
     }
-    return engine_->managing([&](Instant, proto::ib::ConnectionManagement&) {
+    return device_->managing([&](Instant, proto::ib::ConnectionManagement&) {
         if (identifiers_.size() >= identifiers_max) return ENOMEM;
         CmIdentifier& one = add(channel);
         one.uid = uid;
@@ -130,7 +130,7 @@ void RdmaCm::forget(Instant now, proto::ib::ConnectionManagement& management,
 
 void RdmaCm::close_identifiers(const CmChannel* channel) {
     const std::lock_guard alone(naming_);
-    engine_->managing([&](Instant now, proto::ib::ConnectionManagement& management) {
+    device_->managing([&](Instant now, proto::ib::ConnectionManagement& management) {
         std::vector<std::uint32_t> numbers;
         for (const auto& [number, one] : identifiers_) {
             if (channel == nullptr || one.channel.get() == channel) numbers.push_back(number);
@@ -178,13 +178,13 @@ int RdmaCm::resolve_address(const ChannelPointer& channel, std::uint32_t number,
                                }
                                return 0;
                            });
-    if (error == 0 && named) seek(engine_->now());
+    if (error == 0 && named) seek(device_->now());
     return error;
 }
 
 void RdmaCm::resolve_to(CmIdentifier& one, Address to) {
     to.port = rocev2_port;
-    if (!engine_->find_peer(to)) {
+    if (!device_->find_peer(to)) {
         one.state = State::bound;
         return tell(one, cm_event::address_error, -ENETUNREACH);
     }
@@ -193,7 +193,7 @@ void RdmaCm::resolve_to(CmIdentifier& one, Address to) {
     one.on_device = true;
     if (is_any(one.source)) {
         const std::uint16_t port = one.source.port;
-        one.source = engine_->address();
+        one.source = device_->address();
         one.source.port = port;
     }
     one.state = State::address_resolved;
@@ -223,7 +223,7 @@ void RdmaCm::on_deadline(Instant now, proto::ib::ConnectionManagement& managemen
 int RdmaCm::resolve_route(const ChannelPointer& channel, std::uint32_t number) {
     return with(channel, number, [&](CmIdentifier& one, Instant, proto::ib::ConnectionManagement&) {
         if (one.state != State::address_resolved) return EINVAL;
-        one.path_mtu = engine_->path_mtu();
+        one.path_mtu = device_->path_mtu();
         one.state = State::route_resolved;
         tell(one, cm_event::route_resolved);
         return 0;
@@ -312,7 +312,7 @@ int RdmaCm::set_path(CmIdentifier& one, ConstBytes paths) {
         const auto* const gid = reinterpret_cast<const std::uint8_t*>(path.path_rec) + gid_at;
         const bool leads_there = std::equal(one.peer_gid.begin(), one.peer_gid.end(), gid);
         if (one.state != State::address_resolved || !leads_there) return EINVAL;
-        one.path_mtu = engine_->path_mtu();
+        one.path_mtu = device_->path_mtu();
         one.state = State::route_resolved;
         tell(one, cm_event::route_resolved);
         return 0;

@@ -101,24 +101,24 @@ inline constexpr Duration between_connection_looks = Duration::milliseconds(10);
 /// Any thread may call any function. A function with an int result returns 0 or an errno. Each
 /// identifier belongs to one channel: the result is ENOENT if the identifier does not exist, and
 /// EINVAL if it belongs to another channel.
-class RdmaCm : public Engine::ConnectionHearer {
+class RdmaCm : public Device::ConnectionHearer {
 public:
     using ChannelPointer = std::shared_ptr<CmChannel>;
 
-    /// Without the keeper of the engine, it makes progress only inside calls, and looks only in
+    /// Without the keeper of the device, it makes progress only inside calls, and looks only in
     /// look().
-    explicit RdmaCm(std::shared_ptr<Engine> engine);
+    explicit RdmaCm(std::shared_ptr<Device> device);
     RdmaCm(const RdmaCm&) = delete;
     RdmaCm& operator=(const RdmaCm&) = delete;
     /// Every channel must be closed before. Waits for a while, so that the peers learn of the
     /// disconnects.
     ~RdmaCm() override;
 
-    Engine& engine() { return *engine_; }
+    Device& device() { return *device_; }
     /// From now on a thread calls look(). It starts when there is first something to look for.
     void let_thread_look();
     /// Looks for the listeners that identifiers seek, in files, and for the sockets of their peers,
-    /// in the kernel. It holds the engine's lock before and after that, but never meanwhile.
+    /// in the kernel. It holds the device's lock before and after that, but never meanwhile.
     void look(Instant now);
 
     int create(const ChannelPointer& channel, std::uint64_t uid, std::uint16_t space,
@@ -147,11 +147,11 @@ public:
     void close(const ChannelPointer& channel);
     void close_all();
 
-    /// Returns what `use` returns for the identifier. `use` runs under the engine's lock and must
+    /// Returns what `use` returns for the identifier. `use` runs under the device's lock and must
     /// not throw.
     template <class Use>
     int with(const ChannelPointer& channel, std::uint32_t number, Use&& use) {
-        return engine_->managing([&](Instant now, proto::ib::ConnectionManagement& management) {
+        return device_->managing([&](Instant now, proto::ib::ConnectionManagement& management) {
             CmIdentifier* one = nullptr;
             const int error = find(channel, number, one);
             if (error != 0) return error;
@@ -167,7 +167,7 @@ public:
 
     // For answers.cpp.
     proto::ib::Gid own_gid() const;
-    std::size_t device_path_mtu() const { return engine_->path_mtu(); }
+    std::size_t device_path_mtu() const { return device_->path_mtu(); }
 
 private:
     static constexpr std::uint32_t identifiers_max = 0xFFFF;  // librdmacm has no room for more
@@ -230,13 +230,13 @@ private:
     static void describe_request(CmIdentifier& one, const proto::ib::CmRequest& request,
                                  rdma_ucm_conn_param& to);
 
-    std::shared_ptr<Engine> engine_;
-    // A call that gives or ends names of services holds it, before and beside the engine's lock,
+    std::shared_ptr<Device> device_;
+    // A call that gives or ends names of services holds it, before and beside the device's lock,
     // while it works with files.
     std::mutex naming_;
     std::vector<CmService> given_up_;  // files that have to go
     bool explained_ = false;
-    // The engine's lock protects all of these.
+    // The device's lock protects all of these.
     Random random_;
     std::map<std::uint32_t, CmIdentifier> identifiers_;
     std::map<proto::ib::CmId, std::uint32_t> connections_;

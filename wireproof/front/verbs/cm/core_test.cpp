@@ -1,5 +1,5 @@
 // What no command shows: refusals after which the identifier asks again, and names that nobody has
-// yet. The engine has no keeper and receives nothing, and the test says how late it is.
+// yet. The device has no keeper and receives nothing, and the test says how late it is.
 #include "wireproof/front/verbs/cm/core.hpp"
 
 #include <gtest/gtest.h>
@@ -21,20 +21,20 @@ protected:
 
     void pass(Instant to) {
         cm.look(to);
-        cm.engine().managing([&](Instant, proto::ib::ConnectionManagement& management) {
+        cm.device().managing([&](Instant, proto::ib::ConnectionManagement& management) {
             cm.on_deadline(to, management);
             return 0;
         });
     }
     std::size_t told(std::uint32_t event) { return channel->waiting(id, event); }
 
-    static std::shared_ptr<Engine> open_engine() {
+    static std::shared_ptr<Device> new_device() {
         Address address = wireproof::test::own_host(8);
         address.port = rocev2_port;
-        return Engine::open({.address = address}).value();
+        return Device::open({.address = address}).value();
     }
 
-    RdmaCm cm{open_engine()};
+    RdmaCm cm{new_device()};
     std::shared_ptr<CmChannel> channel = std::make_shared<CmChannel>();
     std::uint32_t id = 0;
 };
@@ -42,16 +42,16 @@ protected:
 class Refused : public CmInTime {
 protected:
     void SetUp() override {
-        Address to = cm.engine().address();
+        Address to = cm.device().address();
         to.port = 9;
         ASSERT_EQ(cm.create(channel, 1, space(), 0, id), 0);
         ASSERT_EQ(cm.resolve_address(channel, id, {}, {.address = to}, Duration()), 0);
         ASSERT_EQ(cm.resolve_route(channel, id), 0);
         rdma_ucm_conn_param asked{};
         asked.valid = 1;
-        before_question = cm.engine().now();
+        before_question = cm.device().now();
         ASSERT_EQ(cm.connect(channel, id, asked), 0);
-        after_question = cm.engine().now();
+        after_question = cm.device().now();
     }
     virtual std::uint16_t space() const { return RDMA_PS_TCP; }
 
@@ -70,7 +70,7 @@ protected:
         event.id = connection().value();
         const Instant at =
             when == When::soon ? before_question : after_question + limits::early_most;
-        cm.engine().managing([&](Instant, proto::ib::ConnectionManagement& management) {
+        cm.device().managing([&](Instant, proto::ib::ConnectionManagement& management) {
             cm.on_event(at, management, event);
             return 0;
         });
@@ -157,7 +157,7 @@ protected:
         rdma_ucm_conn_param asked{};
         asked.valid = 1;
         ASSERT_EQ(cm.connect(channel, id, asked), 0);
-        now_ = cm.engine().now();
+        now_ = cm.device().now();
     }
     /// Enough for one look.
     void pass_second() { pass(now_ = now_ + Duration::milliseconds(1000)); }
@@ -227,10 +227,10 @@ class NameOfNobody : public CmInTime {
 protected:
     void SetUp() override {
         ASSERT_EQ(cm.create(channel, 1, RDMA_PS_TCP, 0, id), 0);
-        before = cm.engine().now();
+        before = cm.device().now();
         ASSERT_EQ(cm.resolve_address(channel, id, {}, {.address = name}, limits::early_most * 10),
                   0);
-        after = cm.engine().now();
+        after = cm.device().now();
     }
 
     const Address name = Address::parse("127.0.0.1:7322").value();
@@ -253,7 +253,7 @@ TEST_F(NameOfNobody, IsFoundOnceSomebodyListens) {
     pass(after + Duration::milliseconds(20));
     EXPECT_EQ(told(cm_event::address_resolved), 1U);
     cm.with(channel, id, [&](const CmIdentifier& one, Instant, proto::ib::ConnectionManagement&) {
-        EXPECT_EQ(one.peer_gid, gid_of(cm.engine().address()));
+        EXPECT_EQ(one.peer_gid, gid_of(cm.device().address()));
         return 0;
     });
 }

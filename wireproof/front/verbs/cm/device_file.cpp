@@ -26,14 +26,14 @@ struct Open {
 };
 
 /// Never destroyed, because threads of the program may run while the process exits.
-struct Device {
+struct Files {
     std::mutex lock;
     std::map<int, Open> open;
     std::weak_ptr<RdmaCm> rdma_cm;
     // A thread that does not exist in the child may have held the lock.
     host::ForkWatch fork{[this] { new (&lock) std::mutex; }};
 
-    static Device& of_process();
+    static Files& of_process();
 
     Open find(int handle) {
         const std::lock_guard guard(lock);
@@ -44,53 +44,53 @@ struct Device {
 
 // The kernel disconnects all connections of a process that exits. Here the process does it itself.
 void leave() {
-    const auto rdma_cm = Device::of_process().rdma_cm.lock();
-    if (rdma_cm == nullptr || !rdma_cm->engine().is_ours()) return;
+    const auto rdma_cm = Files::of_process().rdma_cm.lock();
+    if (rdma_cm == nullptr || !rdma_cm->device().is_ours()) return;
     errno_of([&] {
         rdma_cm->close_all();
         return 0;
     });
 }
 
-Device& Device::of_process() {
-    static Device& device = []() -> Device& {
-        auto& made = *new Device;
+Files& Files::of_process() {
+    static Files& files = []() -> Files& {
+        auto& made = *new Files;
         std::atexit(leave);
         return made;
     }();
-    return device;
+    return files;
 }
 
-Expected<std::shared_ptr<RdmaCm>> shared(Device& device) {
-    if (auto known = device.rdma_cm.lock(); known && known->engine().is_ours()) return known;
-    auto engine = shared_engine();
-    if (!engine) return tl::unexpected(engine.error());
-    auto made = std::make_shared<RdmaCm>(*engine);
-    (*engine)->start_keeper();
+Expected<std::shared_ptr<RdmaCm>> shared(Files& files) {
+    if (auto known = files.rdma_cm.lock(); known && known->device().is_ours()) return known;
+    auto device = shared_device();
+    if (!device) return tl::unexpected(device.error());
+    auto made = std::make_shared<RdmaCm>(*device);
+    (*device)->start_keeper();
     made->let_thread_look();
-    device.rdma_cm = made;
+    files.rdma_cm = made;
     return made;
 }
 
 /// Drops an old entry for this number: the program closed the descriptor where no hook saw it, or
 /// the entry is the parent's.
-void drop(Device& device, int handle) {
-    const auto found = device.open.find(handle);
-    if (found == device.open.end()) return;
+void drop(Files& files, int handle) {
+    const auto found = files.open.find(handle);
+    if (found == files.open.end()) return;
     const Open old = std::move(found->second);
-    device.open.erase(found);
+    files.open.erase(found);
     old.channel->abandon();
-    if (old.rdma_cm->engine().is_ours()) {
+    if (old.rdma_cm->device().is_ours()) {
         old.rdma_cm->close(old.channel);
     } else {
-        new Open(old);  // a leak on purpose: the thread and the lock of its engine are the parent's
+        new Open(old);  // a leak on purpose: the thread and the lock of its device are the parent's
     }
 }
 
 int open_channel(int flags, int& handle) {
-    Device& device = Device::of_process();
-    const std::lock_guard guard(device.lock);
-    auto rdma_cm = shared(device);
+    Files& files = Files::of_process();
+    const std::lock_guard guard(files.lock);
+    auto rdma_cm = shared(files);
     if (!rdma_cm) {
         std::fprintf(stderr, "wireproof verbs: %s\n", rdma_cm.error().message.c_str());
         return ENODEV;
@@ -98,8 +98,8 @@ int open_channel(int flags, int& handle) {
     auto channel = std::make_shared<CmChannel>();
     if ((flags & O_NONBLOCK) != 0) ::fcntl(channel->handle(), F_SETFL, O_NONBLOCK);
     handle = channel->handle();
-    drop(device, handle);
-    device.open[handle] = {std::move(*rdma_cm), std::move(channel)};
+    drop(files, handle);
+    files.open[handle] = {std::move(*rdma_cm), std::move(channel)};
     return 0;
 }
 
@@ -114,12 +114,12 @@ constexpr int must_wait = -1;  // for an event of `awaited`; no errno
 int run(int handle, const void* bytes, std::size_t size, bool waited) {
     // The longest command resolves two addresses of any kind.
     std::array<std::byte, sizeof(rdma_ucm_cmd_hdr) + 1024> copy{};
-    Device& device = Device::of_process();
-    const Open open = waited ? std::move(awaited) : device.find(handle);
+    Files& files = Files::of_process();
+    const Open open = waited ? std::move(awaited) : files.find(handle);
     awaited = Open();
     if (open.channel == nullptr) return EBADF;
-    if (!open.rdma_cm->engine().is_ours()) return EIO;
-    host::keep_memory_guard(open.rdma_cm->engine().now());
+    if (!open.rdma_cm->device().is_ours()) return EIO;
+    host::keep_memory_guard(open.rdma_cm->device().now());
     const std::size_t length = std::min(size, copy.size());
     if (!copy_program(copy.data(), static_cast<const std::byte*>(bytes), length)) {
         return EFAULT;
@@ -128,7 +128,7 @@ int run(int handle, const void* bytes, std::size_t size, bool waited) {
     const bool awaits = awaits_event(command);
     if (!awaits || waited) {
         const CmCaller caller{*open.rdma_cm, open.channel,
-                              [&](int other) { return device.find(other).channel; }};
+                              [&](int other) { return files.find(other).channel; }};
         const int error = run_command(caller, command);
         if (!awaits || error != ENOENT) return error;
     }
@@ -141,16 +141,16 @@ void wait_no_more() {
 }
 
 int close_channel(int handle) {
-    Device& device = Device::of_process();
+    Files& files = Files::of_process();
     Open open;
     {
-        const std::lock_guard guard(device.lock);
-        const auto found = device.open.find(handle);
-        if (found == device.open.end()) return EBADF;
+        const std::lock_guard guard(files.lock);
+        const auto found = files.open.find(handle);
+        if (found == files.open.end()) return EBADF;
         open = std::move(found->second);
-        device.open.erase(found);
+        files.open.erase(found);
     }
-    if (!open.rdma_cm->engine().is_ours()) {
+    if (!open.rdma_cm->device().is_ours()) {
         open.channel->close();
         new Open(std::move(open));
         return 0;

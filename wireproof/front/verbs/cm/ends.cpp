@@ -24,7 +24,7 @@ void RdmaCm::on_peer_end(Instant now, PeerId peer) {
     }
 }
 
-// The engine reads all that has arrived before a timer expires. So the last datagram of the peer is
+// The device reads all that has arrived before a timer expires. So the last datagram of the peer is
 // heard before its end.
 void RdmaCm::lose_peer(Instant now, proto::ib::ConnectionManagement& management,
                        CmIdentifier& one) {

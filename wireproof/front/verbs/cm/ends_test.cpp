@@ -20,22 +20,22 @@ using peers_test::Stranger;
 
 struct Side {
     explicit Side(std::uint8_t last)
-        : engine(Engine::open({.address = address_of(last)}).value()), cm(engine) {
+        : device(Device::open({.address = address_of(last)}).value()), cm(device) {
         EXPECT_EQ(cm.create(channel, last, RDMA_PS_TCP, IBV_QPT_RC, id), 0);
     }
     /// Receives all that has arrived, and sends all that waits.
     void turn() const {
-        engine->ending(0, [](proto::ib::Port&) { return 0; });
-        engine->managing([](Instant, proto::ib::ConnectionManagement&) { return 0; });
+        device->ending(0, [](proto::ib::Port&) { return 0; });
+        device->managing([](Instant, proto::ib::ConnectionManagement&) { return 0; });
     }
     std::size_t told(std::uint32_t event, std::uint32_t of) const {
         return channel->waiting(of, event);
     }
     bool knows(PeerId peer) const {
-        return engine->locked([&](proto::ib::Port&) { return engine->has_met(peer); });
+        return device->locked([&](proto::ib::Port&) { return device->has_met(peer); });
     }
 
-    std::shared_ptr<Engine> engine;
+    std::shared_ptr<Device> device;
     RdmaCm cm;
     std::shared_ptr<CmChannel> channel = std::make_shared<CmChannel>();
     std::uint32_t id = 0;
@@ -56,9 +56,9 @@ protected:
         ASSERT_EQ(asker.cm.connect(asker.channel, asker.id, parameters()), 0);
         until([&] { return listener->told(cm_event::connect_request, listener->id) == 1; });
         const auto both_know = [&] {
-            const auto peer = asker.engine->hold(address_of(2));
+            const auto peer = asker.device->hold(address_of(2));
             const bool knows = asker.knows(*peer);
-            asker.engine->release(*peer);
+            asker.device->release(*peer);
             return knows;
         };
         if (GetParam() == Meets::yes) until(both_know);
@@ -90,7 +90,7 @@ protected:
         return asker.told(event, asker.id);
     }
     std::size_t told_after_look(std::uint32_t event) {
-        asker.cm.look(asker.engine->now());
+        asker.cm.look(asker.device->now());
         return told_soon(event);
     }
     static rdma_ucm_conn_param parameters() {

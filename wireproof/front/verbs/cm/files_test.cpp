@@ -142,7 +142,7 @@ namespace {
 class CmFiles : public Cm {
 protected:
     void SetUp() override {
-        shared_engine().value()->locked([](proto::ib::Port&) {
+        shared_device().value()->locked([](proto::ib::Port&) {
             counted::device_lock = counted::last_locked;
             return 0;
         });

@@ -1,5 +1,5 @@
 // What the device looks for outside its packets: the listeners of names, in files, and the sockets
-// of peers, in the kernel. Either may take long. So the engine's lock is held only to collect what
+// of peers, in the kernel. Either may take long. So the device's lock is held only to collect what
 // is wanted and to take the results. The calling thread looks, or the looker: a thread of its own,
 // because the keeper's has packets to move.
 #include <map>
@@ -30,7 +30,7 @@ void RdmaCm::look(Instant now) {
 // The program at the peer may begin to listen at the same moment as this program begins to ask.
 void RdmaCm::seek(Instant now) {
     std::map<CmService, std::optional<Address>> sought;
-    engine_->managing([&](Instant, proto::ib::ConnectionManagement&) {
+    device_->managing([&](Instant, proto::ib::ConnectionManagement&) {
         for (const auto& [number, one] : identifiers_) {
             if (one.state == State::resolving) sought.try_emplace(service_sought(one));
         }
@@ -38,7 +38,7 @@ void RdmaCm::seek(Instant now) {
     });
     if (sought.empty()) return;
     for (auto& [service, found] : sought) found = CmRegistry::of_process().find(service);
-    engine_->managing([&](Instant, proto::ib::ConnectionManagement&) {
+    device_->managing([&](Instant, proto::ib::ConnectionManagement&) {
         for (auto& [number, one] : identifiers_) {
             if (one.state != State::resolving) continue;
             const auto looked = sought.find(service_sought(one));
@@ -51,7 +51,7 @@ void RdmaCm::seek(Instant now) {
 void RdmaCm::settle(Instant now, CmIdentifier& one, const std::optional<Address>& found) {
     if (found) return resolve_to(one, *found);
     if (now < one.resolved_by) return plan_look(now + between_connection_looks);
-    resolve_to(one, is_any(one.destination) ? engine_->address() : one.destination);
+    resolve_to(one, is_any(one.destination) ? device_->address() : one.destination);
 }
 
 /// For a call that is about to ask or to answer: see socket_at().
@@ -62,7 +62,7 @@ std::optional<std::uint64_t> RdmaCm::socket_of_peer(const ChannelPointer& channe
         peer = address_of(one.peer_gid);
         return 0;
     });
-    return peer ? socket_at(*peer, engine_->address()) : std::nullopt;
+    return peer ? socket_at(*peer, device_->address()) : std::nullopt;
 }
 
 // A killed process sends no message. But its socket is gone, and another process that takes the
@@ -74,14 +74,14 @@ void RdmaCm::watch(Instant now, CmIdentifier& one) {
 
 /// If the device has met the peer, the peer's end is told (on_peer_end), and looks are not needed.
 bool RdmaCm::is_watched(const CmIdentifier& one) const {
-    return one.connection && one.peer_socket && !engine_->has_met(one.peer_number);
+    return one.connection && one.peer_socket && !device_->has_met(one.peer_number);
 }
 
 // A connection that begins meanwhile has another identifier of connection management, and is not
 // judged by what was seen before.
 void RdmaCm::look_after_peers() {
     std::vector<std::pair<proto::ib::CmId, proto::ib::Gid>> watched;
-    engine_->managing([&](Instant, proto::ib::ConnectionManagement&) {
+    device_->managing([&](Instant, proto::ib::ConnectionManagement&) {
         for (const auto& [number, one] : identifiers_) {
             if (is_watched(one)) watched.emplace_back(*one.connection, one.peer_gid);
         }
@@ -91,9 +91,9 @@ void RdmaCm::look_after_peers() {
     std::map<proto::ib::Gid, std::optional<std::uint64_t>> sockets;
     for (const auto& [connection, gid] : watched) {
         const auto [at, is_new] = sockets.try_emplace(gid);
-        if (is_new) at->second = socket_at(*address_of(gid), engine_->address());
+        if (is_new) at->second = socket_at(*address_of(gid), device_->address());
     }
-    engine_->managing([&](Instant now, proto::ib::ConnectionManagement&) {
+    device_->managing([&](Instant now, proto::ib::ConnectionManagement&) {
         for (const auto& [connection, gid] : watched) {
             const auto found = connections_.find(connection);
             const auto socket = sockets.at(gid);
@@ -117,10 +117,10 @@ void RdmaCm::note_socket(Instant now, CmIdentifier& one, std::uint64_t socket) {
 }
 
 void RdmaCm::let_thread_look() {
-    engine_->locked([this](proto::ib::Port&) { return thread_looks_ = true; });
+    device_->locked([this](proto::ib::Port&) { return thread_looks_ = true; });
 }
 
-/// The caller holds the engine's lock.
+/// The caller holds the device's lock.
 void RdmaCm::start_look(Instant now) {
     bool wanted = false;
     for (const auto& [number, one] : identifiers_) {
@@ -136,10 +136,10 @@ void RdmaCm::start_look(Instant now) {
 // The thread plans its sleep before it collects what is wanted. So whoever wants something later
 // wakes it.
 bool RdmaCm::lookers_turn() {
-    engine_->locked([this](proto::ib::Port&) { return looker_->plan(never, false), 0; });
-    const Instant now = engine_->now();
+    device_->locked([this](proto::ib::Port&) { return looker_->plan(never, false), 0; });
+    const Instant now = device_->now();
     if (errno_of([&] { return look(now), 0; }) == 0) return true;
-    engine_->managing([&](Instant, proto::ib::ConnectionManagement&) {
+    device_->managing([&](Instant, proto::ib::ConnectionManagement&) {
         return plan_look(now + between_connection_looks), 0;
     });
     return true;

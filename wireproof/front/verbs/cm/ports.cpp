@@ -1,5 +1,5 @@
 // The ports of identifiers, and their names in the registry. `naming_` keeps the order of calls
-// that give or end names: the engine's lock is not held while they work with files.
+// that give or end names: the device's lock is not held while they work with files.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -45,7 +45,7 @@ int RdmaCm::bind_and_claim(const ChannelPointer& channel, std::uint32_t number,
                                    return bound;
                                });
         if (error != 0 || !wanted || claim(*wanted)) return error;
-        engine_->managing([&](Instant, proto::ib::ConnectionManagement&) {
+        device_->managing([&](Instant, proto::ib::ConnectionManagement&) {
             CmIdentifier& one = identifiers_.at(number);
             one.owns_port = one.on_device = false;
             one.source = {};
@@ -59,7 +59,7 @@ int RdmaCm::bind_and_claim(const ChannelPointer& channel, std::uint32_t number,
 
 int RdmaCm::bind_to(CmIdentifier& one, const Address& address) {
     const bool named = needs_registry(address);
-    if (!named && !is_same_host(address, engine_->address())) return EADDRNOTAVAIL;
+    if (!named && !is_same_host(address, device_->address())) return EADDRNOTAVAIL;
     one.source = address;
     const int error = take_port(one, address.port);
     if (error != 0) {
@@ -115,10 +115,10 @@ std::optional<CmService> RdmaCm::claim_of(const CmIdentifier& one) const {
     return CmService{one.space, one.source.port};
 }
 
-/// False: another process has the service. The caller holds `naming_` and not the engine's lock.
+/// False: another process has the service. The caller holds `naming_` and not the device's lock.
 bool RdmaCm::claim(const CmService& service) {
     CmRegistry& registry = CmRegistry::of_process();
-    const CmRegistry::Claim claimed = registry.claim(service, engine_->address());
+    const CmRegistry::Claim claimed = registry.claim(service, device_->address());
     if (claimed == CmRegistry::Claim::no_folder && !explained_) {
         explained_ = true;
         std::fprintf(stderr, "wireproof verbs: services cannot be found by 127.0.0.1: %s\n",
@@ -137,7 +137,7 @@ void RdmaCm::give_up_port(CmIdentifier& one) {
     if (!shared) given_up_.push_back({one.space, one.source.port});
 }
 
-/// The caller holds `naming_` and not the engine's lock.
+/// The caller holds `naming_` and not the device's lock.
 void RdmaCm::give_up_services() {
     for (const CmService& service : std::exchange(given_up_, {})) {
         CmRegistry::of_process().give_up(service);
@@ -170,7 +170,7 @@ int RdmaCm::listen(const ChannelPointer& channel, std::uint32_t number, std::uin
         });
     if (error != 0) return error;
     const bool held = !wanted || claim(*wanted);
-    return engine_->managing([&](Instant, proto::ib::ConnectionManagement& management) {
+    return device_->managing([&](Instant, proto::ib::ConnectionManagement& management) {
         CmIdentifier& one = identifiers_.at(number);
         if (!held) {
             one.state = State::bound;

@@ -25,7 +25,7 @@ int RdmaCm::ask_first(Instant now, ib::ConnectionManagement& management, CmIdent
 }
 
 int RdmaCm::send_question(Instant now, ib::ConnectionManagement& management, CmIdentifier& one) {
-    const auto peer = engine_->find_peer(one.peer);
+    const auto peer = device_->find_peer(one.peer);
     if (!peer) return ENETUNREACH;
     one.peer_number = *peer;
     watch(now, one);

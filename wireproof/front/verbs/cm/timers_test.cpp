@@ -18,12 +18,12 @@ namespace ib = proto::ib;
 constexpr std::uint64_t service = 1;
 
 /// A device that notes its last event of connection management.
-class Side : public Engine::ConnectionHearer {
+class Side : public Device::ConnectionHearer {
 public:
-    explicit Side(unsigned last) : engine_(open(last)) { engine_->hear_connections(*this); }
+    explicit Side(unsigned last) : device_(open(last)) { device_->hear_connections(*this); }
     Side(const Side&) = delete;
     Side& operator=(const Side&) = delete;
-    ~Side() override { engine_->forget_connections(*this); }
+    ~Side() override { device_->forget_connections(*this); }
 
     void on_event(Instant, ib::ConnectionManagement&, const ib::CmEvent& event) override {
         told_ = event;
@@ -34,7 +34,7 @@ public:
 
     template <class Use>
     auto managing(Use&& use) {
-        return engine_->managing(std::forward<Use>(use));
+        return device_->managing(std::forward<Use>(use));
     }
     void listen(std::uint64_t to) {
         managing([&](Instant, ib::ConnectionManagement& management) {
@@ -44,7 +44,7 @@ public:
     }
     void ask(Side& other, std::uint64_t of, std::size_t times = 1) {
         managing([&](Instant now, ib::ConnectionManagement& management) {
-            const auto peer = engine_->find_peer(other.engine_->address());
+            const auto peer = device_->find_peer(other.device_->address());
             EXPECT_TRUE(peer);
             for (std::size_t i = 0; i < times; ++i) {
                 EXPECT_TRUE(management.connect(now, *peer, {.service = of}));
@@ -63,11 +63,11 @@ public:
             return management.has_outgoing();
         };
         do {
-            engine_->ending(0, [](ib::Port&) { return 0; });
+            device_->ending(0, [](ib::Port&) { return 0; });
         } while (managing(waits));
     }
     std::optional<ib::CmEvent> told() {
-        return engine_->locked([&](ib::Port&) { return told_; });
+        return device_->locked([&](ib::Port&) { return told_; });
     }
     ib::CmCounters counters() {
         return managing([](Instant, const ib::ConnectionManagement& management) {
@@ -78,20 +78,20 @@ public:
     std::uint64_t resent() { return counters().resent; }
     /// Until the first question is due again.
     void sleep_long() {
-        const Instant late = engine_->now() + ib::cm_response_time(16) + Duration::milliseconds(1);
-        while (engine_->now() < late) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        const Instant late = device_->now() + ib::cm_response_time(16) + Duration::milliseconds(1);
+        while (device_->now() < late) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
 
 private:
-    static std::shared_ptr<Engine> open(unsigned last) {
+    static std::shared_ptr<Device> open(unsigned last) {
         Address address = wireproof::test::own_host(last);
         address.port = rocev2_port;
-        auto engine = Engine::open({.address = address});
-        WIREPROOF_CHECK(engine.has_value());
-        return *engine;
+        auto device = Device::open({.address = address});
+        WIREPROOF_CHECK(device.has_value());
+        return *device;
     }
 
-    std::shared_ptr<Engine> engine_;
+    std::shared_ptr<Device> device_;
     std::optional<ib::CmEvent> told_;
 };
 

@@ -54,7 +54,7 @@ Expected<Rocev2Wire> open_first_free(std::size_t path_mtu, const Settings& setti
 
 }  // namespace
 
-Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
+Expected<std::shared_ptr<Device>> Device::open(const Settings& settings) {
     const Address first = settings.address.value_or(loopback(1));
     if (settings.link == Link::infiniband && lid_of(first) == 0) {
         return unexpected(
@@ -68,18 +68,18 @@ Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
                                  : open_first_free(*path_mtu, settings);
     if (!wire) return tl::unexpected(wire.error());
     const bool tampers = !settings.faults.empty() || !settings.packet_log.empty();
-    auto engine = std::make_shared<Engine>(
+    auto device = std::make_shared<Device>(
         std::move(*wire), Setup{.path_mtu = *path_mtu,
                                 .seed = settings.seed ? *settings.seed : rdma::random_bits(),
                                 .link = settings.link,
                                 .shared_memory = settings.shared_memory && !tampers,
                                 .congestion = settings.congestion,
                                 .empty_poll = settings.empty_poll});
-    if (const auto done = engine->tamper(settings); !done) return tl::unexpected(done.error());
-    return engine;
+    if (const auto done = device->tamper(settings); !done) return tl::unexpected(done.error());
+    return device;
 }
 
-Engine::Engine(Rocev2Wire wire, const Setup& setup)
+Device::Device(Rocev2Wire wire, const Setup& setup)
     : address_(wire.local_address()),
       path_mtu_(setup.path_mtu),
       seed_(setup.seed),
@@ -109,7 +109,7 @@ Engine::Engine(Rocev2Wire wire, const Setup& setup)
     if (shown_) shown_->copy();
 }
 
-Expected<void> Engine::tamper(const Settings& settings) {
+Expected<void> Device::tamper(const Settings& settings) {
     if (settings.faults.empty() && settings.packet_log.empty()) return {};
     const Instant now = clock_.now();
     std::optional<PacketLog> log;
@@ -125,21 +125,21 @@ Expected<void> Engine::tamper(const Settings& settings) {
     return {};
 }
 
-void Engine::start_keeper() {
+void Device::start_keeper() {
     const std::lock_guard guard(lock_);
     run_keeper();
 }
 
-void Engine::run_keeper() {
+void Device::run_keeper() {
     keeper_.start(peers_.wait_handles(), [this] { return keepers_turn(); });
 }
 
-void Engine::hear(const void* owner, About what, std::uint32_t number, Hearer hearer) {
+void Device::hear(const void* owner, About what, std::uint32_t number, Hearer hearer) {
     const std::lock_guard guard(lock_);
     hearers_[{what, number}] = {owner, std::move(hearer)};
 }
 
-void Engine::plan_failures(std::uint32_t number) {
+void Device::plan_failures(std::uint32_t number) {
     if (!faults_) return;
     const std::lock_guard guard(lock_);
     for (const CompletionFault& fault : faults_->completions()) {
@@ -154,18 +154,18 @@ void Engine::plan_failures(std::uint32_t number) {
     }
 }
 
-void Engine::hear_device(const void* owner, std::function<void(News)> hearer) {
+void Device::hear_device(const void* owner, std::function<void(News)> hearer) {
     const std::lock_guard guard(lock_);
     device_hearers_[owner] = std::move(hearer);
 }
 
-bool Engine::port_is_up() {
+bool Device::port_is_up() {
     if (!faults_ || !is_ours()) return true;
     const std::lock_guard guard(lock_);
     return faults_->link_is_up();
 }
 
-void Engine::tell_device(Instant now) {
+void Device::tell_device(Instant now) {
     if (!faults_) return;
     if (const auto up = faults_->link_change(now)) {
         for (const auto& [owner, hearer] : device_hearers_) {
@@ -175,7 +175,7 @@ void Engine::tell_device(Instant now) {
     while (const auto event = faults_->next_event(now)) tell(*event);
 }
 
-void Engine::tell(const EventFault& event) {
+void Device::tell(const EventFault& event) {
     using What = proto::ib::PortEvent::What;
     if (event.what == EventFault::What::limit_reached) {
         for (const auto& [about, listener] : hearers_) {
@@ -201,14 +201,14 @@ void Engine::tell(const EventFault& event) {
     }
 }
 
-void Engine::forget(About what, std::uint32_t number) {
+void Device::forget(About what, std::uint32_t number) {
     const std::lock_guard guard(lock_);
     hearers_.erase({what, number});
 }
 
 // If another thread holds the lock for too long, nothing is sent: the program may exit in a signal
 // handler that interrupted one of our calls, and then that call holds the lock.
-void Engine::release_all_acks() {
+void Device::release_all_acks() {
     constexpr Duration patience_at_exit = Duration::milliseconds(2);
     std::unique_lock guard(lock_, std::try_to_lock);
     for (const Instant until = clock_.now() + patience_at_exit;
@@ -224,7 +224,7 @@ void Engine::release_all_acks() {
     });
 }
 
-void Engine::forget_all(const void* owner) {
+void Device::forget_all(const void* owner) {
     const std::lock_guard guard(lock_);
     take_arrived();
     device_hearers_.erase(owner);
@@ -239,7 +239,7 @@ void Engine::forget_all(const void* owner) {
     }
 }
 
-void Engine::wait_for(std::unique_lock<std::mutex>& guard) const {
+void Device::wait_for(std::unique_lock<std::mutex>& guard) const {
     constexpr int tries = 100;
     for (int i = 0; i < tries || empty_poll_ == EmptyPoll::spins; ++i) {
         host::relax();
@@ -248,7 +248,7 @@ void Engine::wait_for(std::unique_lock<std::mutex>& guard) const {
     guard.lock();
 }
 
-Engine::Moved Engine::turn(Instant now) {
+Device::Moved Device::turn(Instant now) {
     host::keep_memory_guard(now);
     untold_ = false;
     tell_device(now);
@@ -289,7 +289,7 @@ Engine::Moved Engine::turn(Instant now) {
 
 // This process may have had no processor, and the peer may have ended since. So the timers of
 // connections wait until what the peer sent before has been read.
-bool Engine::may_expire(Instant now, std::size_t received) {
+bool Device::may_expire(Instant now, std::size_t received) {
     const bool due = deadline_of_connections() <= now;
     // The wire of UDP may say "nothing" once although its socket has packets.
     const auto socket_has_more = [this] {
@@ -302,33 +302,33 @@ bool Engine::may_expire(Instant now, std::size_t received) {
     return due && unread_turns_ == 0;
 }
 
-void Engine::take_arrived() {
+void Device::take_arrived() {
     peers_.woke();
     for (int i = 0; i < turns_most; ++i) {
         if (turn(clock_.now()).received == 0) return;
     }
 }
 
-std::optional<RxFrame> Engine::receive(Instant now) {
+std::optional<RxFrame> Device::receive(Instant now) {
     if (!faults_) return peers_.receive(now);
     return faults_->receive(now, port_, peers_.udp(), [&] { return peers_.receive(now); });
 }
 
 // Reads the program's memory. If the memory was unmapped just now, this packet is lost. When it is
 // due again, the port finds that the memory is gone.
-bool Engine::commit(Instant now, PeerId peer, PeerLane& lane, const TxFrame& frame) {
+bool Device::commit(Instant now, PeerId peer, PeerLane& lane, const TxFrame& frame) {
     if (!faults_) return host::guarded([&lane] { lane.commit(); });
     return faults_->send(now, port_, peer, lane.address(), frame);
 }
 
 // The device answers a request for a connection even if no program listens.
-void Engine::manage(Instant now) {
+void Device::manage(Instant now) {
     tell_or_wait([&] {
         connections_.hear(now, [&](const proto::ib::CmEvent& event) { tell(now, event); });
     });
 }
 
-void Engine::expire_connections(Instant now) {
+void Device::expire_connections(Instant now) {
     tell_or_wait([&] {
         if (connection_hearer_ != nullptr && connection_hearer_->next_deadline() <= now) {
             connection_hearer_->on_deadline(now, connections_.management());
@@ -339,31 +339,31 @@ void Engine::expire_connections(Instant now) {
 
 // The call of the program, in which there was no memory for an event, has done what it should.
 template <class Tell>
-bool Engine::tell_or_wait(Tell&& tell) {
+bool Device::tell_or_wait(Tell&& tell) {
     if (errno_of([&] { return tell(), 0; }) == 0) return true;
     untold_ = true;
     keeper_.wake_by(clock_.now());
     return false;
 }
 
-void Engine::tell(Instant now, const proto::ib::CmEvent& event) {
+void Device::tell(Instant now, const proto::ib::CmEvent& event) {
     if (connection_hearer_ == nullptr) return;
     connection_hearer_->on_event(now, connections_.management(), event);
 }
 
-void Engine::hear_connections(ConnectionHearer& hearer) {
+void Device::hear_connections(ConnectionHearer& hearer) {
     const std::lock_guard guard(lock_);
     connection_hearer_ = &hearer;
 }
 
-void Engine::forget_connections(const ConnectionHearer& hearer) {
+void Device::forget_connections(const ConnectionHearer& hearer) {
     const std::lock_guard guard(lock_);
     if (connection_hearer_ == &hearer) connection_hearer_ = nullptr;
 }
 
-std::size_t Engine::send(Instant now) {
+std::size_t Device::send(Instant now) {
     struct Visit {
-        Engine& engine;
+        Device& device;
         Instant now;
         PeerId peer;
         PeerLane lane;
@@ -373,28 +373,28 @@ std::size_t Engine::send(Instant now) {
         // the completion.
         proto::ib::Port::PacketsOf packets() const {
             using Of = proto::ib::Port::PacketsOf;
-            return engine.peers_.holds(now, peer) ? Of::datagrams : Of::every;
+            return device.peers_.holds(now, peer) ? Of::datagrams : Of::every;
         }
         TxFrame* claim() {
             TxFrame* const room = lane.claim();
-            if (room == nullptr) engine.stalled_ = engine.stalled_ || lane.is_shared();
+            if (room == nullptr) device.stalled_ = device.stalled_ || lane.is_shared();
             return room;
         }
-        bool commit(const TxFrame& frame) { return engine.commit(now, peer, lane, frame); }
+        bool commit(const TxFrame& frame) { return device.commit(now, peer, lane, frame); }
     };
     struct Wires {
-        Engine& engine;
+        Device& device;
         Instant now;
 
         Visit visit(PeerId peer) const {
-            const PeerLane lane = engine.peers_.lane(peer);
-            engine.port_.set_near(peer, lane.is_shared());
-            engine.port_.neighbours().set_acks_unasked(peer, engine.peers_.has_met(peer));
-            return {engine, now, peer, lane};
+            const PeerLane lane = device.peers_.lane(peer);
+            device.port_.set_near(peer, lane.is_shared());
+            device.port_.neighbours().set_acks_unasked(peer, device.peers_.has_met(peer));
+            return {device, now, peer, lane};
         }
         void flush() const {
-            if (engine.faults_) engine.faults_->leave(now, engine.peers_.udp());
-            engine.peers_.flush(now);
+            if (device.faults_) device.faults_->leave(now, device.peers_.udp());
+            device.peers_.flush(now);
         }
     };
     host::keep_memory_guard(now);
@@ -406,7 +406,7 @@ std::size_t Engine::send(Instant now) {
     return sent.packets;
 }
 
-void Engine::tell_events() {
+void Device::tell_events() {
     while (const auto event = port_.next_delivery()) {
         const auto about = proto::ib::PortEvent::about(event->what);
         const auto hearer = hearers_.find({about, event->number});
@@ -417,7 +417,7 @@ void Engine::tell_events() {
     }
 }
 
-void Engine::leave_posting(Instant now) {
+void Device::leave_posting(Instant now) {
     if (gather_.any()) keeper_.wake_by(now + habit_.patience(now));
     // The keeper rests while a thread sleeps in a poll, so that thread has to go on.
     if ((unfinished_ || stalled_) && habit_.anyone_naps()) bell_.ring();
@@ -427,7 +427,7 @@ void Engine::leave_posting(Instant now) {
 // While the program polls, its polls receive packets, and the keeper only looks from time to time
 // whether it still does. If the program does not come back after a poll that found a completion,
 // the keeper receives its packets.
-void Engine::leave_polling(Instant now, bool found) {
+void Device::leave_polling(Instant now, bool found) {
     const Instant later = now + habit_.patience(now);
     if (found) {
         habit_.found(habit_.comes_back() ? now : clock_.now());
@@ -442,7 +442,7 @@ void Engine::leave_polling(Instant now, bool found) {
 
 // From now on, packets that arrive wake the keeper. Before `not_before`, no deadline wakes it.
 // Returns false if there is more to do than this call can.
-bool Engine::let_keeper_listen(Instant now, Instant not_before) {
+bool Device::let_keeper_listen(Instant now, Instant not_before) {
     constexpr int looks = 2;
     stalled_ = false;
     for (int look = 0; look < looks && !unfinished_; ++look) {
@@ -455,7 +455,7 @@ bool Engine::let_keeper_listen(Instant now, Instant not_before) {
     return false;
 }
 
-bool Engine::keepers_turn() {
+bool Device::keepers_turn() {
     const Instant now = clock_.now();
     const auto rest = [this](Instant until) { keeper_.plan(until, false); };
     if (habit_.keeper_rests_again(now, rest)) return true;
@@ -473,12 +473,12 @@ bool Engine::keepers_turn() {
     return true;
 }
 
-PollRound& Engine::round_of_thread() {
+PollRound& Device::round_of_thread() {
     thread_local constinit PollRound round;
     return round;
 }
 
-host::WaitSteps::Step Engine::next_step(Instant now, PolledQueue& queue) {
+host::WaitSteps::Step Device::next_step(Instant now, PolledQueue& queue) {
     using Step = host::WaitSteps::Step;
     if (empty_poll_ == EmptyPoll::spins) return Step::poll;
     PollRound& round = round_of_thread();
@@ -490,7 +490,7 @@ host::WaitSteps::Step Engine::next_step(Instant now, PolledQueue& queue) {
     return Step::sleep;
 }
 
-void Engine::nap(Instant until) {
+void Device::nap(Instant until) {
     const auto [messages, packets] = peers_.wait_handles();
     host::wait_until(std::array{messages, packets, bell_.handle()}, clock_, until);
     habit_.awakes();

@@ -33,9 +33,9 @@ namespace wireproof::verbs {
 
 /// Any thread may call any function. The functions that the caller passes (for the port or for
 /// events) run under the lock. They may call only the functions for callers that hold the lock.
-class Engine {
+class Device {
 public:
-    static Expected<std::shared_ptr<Engine>> open(const Settings& settings);
+    static Expected<std::shared_ptr<Device>> open(const Settings& settings);
 
     struct Setup {
         std::size_t path_mtu;
@@ -46,12 +46,12 @@ public:
         EmptyPoll empty_poll;
     };
     /// Throws std::system_error if the process cannot have enough descriptors.
-    Engine(Rocev2Wire wire, const Setup& setup);
+    Device(Rocev2Wire wire, const Setup& setup);
     /// Makes packets pass through faults or into a log from now on. Throws std::system_error.
     Expected<void> tamper(const Settings& settings);
-    Engine(const Engine&) = delete;
-    Engine& operator=(const Engine&) = delete;
-    ~Engine() = default;
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    ~Device() = default;
 
     /// False in a forked child. The child may call no other function of this object: a thread that
     /// does not exist in the child may hold the lock, and the socket belongs to the parent.
@@ -322,7 +322,7 @@ private:
 };
 
 template <class Take>
-int Engine::polling(PolledQueue& queue, Take&& take) {
+int Device::polling(PolledQueue& queue, Take&& take) {
     using Step = host::WaitSteps::Step;
     for (Step step = Step::poll;;) {  // the last one, and then the next one
         Instant until;

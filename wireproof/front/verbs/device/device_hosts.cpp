@@ -10,20 +10,20 @@
 
 namespace wireproof::verbs {
 
-std::optional<PeerId> Engine::hold(const Address& address) {
+std::optional<PeerId> Device::hold(const Address& address) {
     const std::lock_guard guard(lock_);
     const auto peer = find_peer(address);
     if (peer) ++held_[*peer];
     return peer;
 }
 
-void Engine::release(PeerId peer) {
+void Device::release(PeerId peer) {
     const std::lock_guard guard(lock_);
     const auto found = held_.find(peer);
     if (--found->second == 0) held_.erase(found);
 }
 
-std::optional<PeerId> Engine::find_peer(const Address& address) {
+std::optional<PeerId> Device::find_peer(const Address& address) {
     auto peer = peers_.find(address, limits::hosts);
     if (!peer && forget_hosts()) peer = peers_.find(address, limits::hosts);
     if (!peer) return std::nullopt;
@@ -33,7 +33,7 @@ std::optional<PeerId> Engine::find_peer(const Address& address) {
 }
 
 /// Frees the numbers of hosts that nothing uses. Returns false if each host is in use.
-bool Engine::forget_hosts() {
+bool Device::forget_hosts() {
     PeerSet used;
     peers_.add_used_peers(used);
     if (faults_) faults_->add_used_peers(used);
@@ -45,13 +45,13 @@ bool Engine::forget_hosts() {
     return !gone.empty();
 }
 
-Address Engine::address_of(PeerId peer) {
+Address Device::address_of(PeerId peer) {
     const std::lock_guard guard(lock_);
     return peers_.udp().lane(peer).address();
 }
 
 // The program sees the host's address in completions of datagrams.
-void Engine::learn_address(PeerId peer) {
+void Device::learn_address(PeerId peer) {
     Rocev2Lane& lane = peers_.udp().lane(peer);
     if (lane.take_new()) port_.neighbours().set_gid(peer, gid_of(lane.address()));
 }

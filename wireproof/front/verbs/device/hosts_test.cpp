@@ -22,18 +22,18 @@ Address host_number(std::size_t number) {
     return address;
 }
 
-std::shared_ptr<Engine> device_at(unsigned last) {
+std::shared_ptr<Device> device_at(unsigned last) {
     Address address = own_host(last);
     address.port = rocev2_port;
-    auto engine = Engine::open({.address = address});
-    WIREPROOF_CHECK(engine.has_value());
-    return *engine;
+    auto device = Device::open({.address = address});
+    WIREPROOF_CHECK(device.has_value());
+    return *device;
 }
 
 /// One packet of each host, with a right ICRC. No queue pair takes it. The device looks at its
 /// socket all the time, so that the socket's buffer loses none.
-void flood(Engine& device, std::size_t hosts) {
-    Engine::PolledQueue queue;
+void flood(Device& device, std::size_t hosts) {
+    Device::PolledQueue queue;
     for (std::size_t number = 0; number < hosts; ++number) {
         Address from = host_number(number);
         from.port = 0;  // another test may send from this host at the same time
@@ -45,7 +45,7 @@ void flood(Engine& device, std::size_t hosts) {
 }
 
 /// Notes what becomes of one request for a connection.
-class Asker : public Engine::ConnectionHearer {
+class Asker : public Device::ConnectionHearer {
 public:
     void on_event(Instant, ib::ConnectionManagement&, const ib::CmEvent& event) override {
         what_ = event.what;
@@ -55,7 +55,7 @@ public:
     Instant next_deadline() const override { return never; }
 
     /// Empty: no answer came. The management gives up after a minute, so the loop ends.
-    std::optional<ib::CmEvent::What> ask(Engine& from, const Address& to) {
+    std::optional<ib::CmEvent::What> ask(Device& from, const Address& to) {
         what_.reset();
         from.hear_connections(*this);
         from.managing([&](Instant now, ib::ConnectionManagement& management) {
@@ -64,7 +64,7 @@ public:
             EXPECT_TRUE(peer && management.connect(now, *peer, {.service = 1}));
             return 0;
         });
-        Engine::PolledQueue queue;
+        Device::PolledQueue queue;
         std::optional<ib::CmEvent::What> told;
         while (!told) {
             from.polling(queue, [&](ib::Port&) {

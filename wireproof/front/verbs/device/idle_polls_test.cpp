@@ -190,14 +190,14 @@ char state_of(pid_t thread) {
 
 TEST(IdlePolls, ThatSpinDoNotSleepWhileAnotherThreadHoldsTheLock) {
     const Variable spin("WIREPROOF_VERBS_POLL", "spin");
-    const auto engine = *shared_engine();
-    Engine::PolledQueue queue;
+    const auto device = *shared_device();
+    Device::PolledQueue queue;
     std::atomic<pid_t> polls = 0;
     std::thread poller;
-    engine->locked([&](proto::ib::Port&) {
+    device->locked([&](proto::ib::Port&) {
         poller = std::thread([&] {
             polls = ::gettid();
-            engine->polling(queue, [](proto::ib::Port&) { return 1; });
+            device->polling(queue, [](proto::ib::Port&) { return 1; });
         });
         while (polls == 0) ::sched_yield();
         for (int i = 0; i < 1000; ++i) {

@@ -180,7 +180,7 @@ TEST_F(PollHabits, PollsThatFollowOnesThatFoundNothingAreNotCounted) {
 }
 
 /// A program that posts messages and polls for each answer, and the thread of the keeper, in
-/// modelled time. Both do what the device does (Engine).
+/// modelled time. Both do what the device does (Device).
 class ProgramAndKeeper {
 public:
     ProgramAndKeeper(Duration poll, Duration answer) : poll_(poll), answer_(answer) {}

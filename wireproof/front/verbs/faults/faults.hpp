@@ -29,7 +29,7 @@ struct FaultTotals {
     std::uint64_t held = 0;
 };
 
-/// Calls need the engine's lock.
+/// Calls need the device's lock.
 class Faults {
 public:
     /// `own` is the device's address. `first_number` is the number of its first queue pair.

@@ -12,10 +12,10 @@ namespace {
 int create_address_handle(ibv_pd* domain, const ibv_ah_attr& attributes, ibv_ah*& created) {
     Context& context = Context::of(domain->context);
     if (context.is_dead()) return EIO;
-    const auto address = address_of(attributes, context.engine->subnet());
+    const auto address = address_of(attributes, context.device->subnet());
     if (!address) return EINVAL;
     auto handle = std::make_unique<AddressHandle>();
-    const auto peer = context.engine->hold(*address);
+    const auto peer = context.device->hold(*address);
     if (!peer) return EINVAL;
     handle->context = domain->context;
     handle->pd = domain;
@@ -87,7 +87,7 @@ int ibv_destroy_ah(ibv_ah* handle) {
     return verbs::called([handle] {
         verbs::AddressHandle& own = verbs::AddressHandle::of(handle);
         const verbs::Context& context = verbs::Context::of(handle->context);
-        if (!context.is_dead()) context.engine->release(own.peer);
+        if (!context.is_dead()) context.device->release(own.peer);
         --verbs::ProtectionDomain::of(handle->pd).users;
         delete &own;
         return 0;

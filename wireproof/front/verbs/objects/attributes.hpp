@@ -1,4 +1,4 @@
-// Converts the attributes of a queue pair (masks and values) between verbs and the engine.
+// Converts the attributes of a queue pair (masks and values) between verbs and the device.
 #pragma once
 
 #include <optional>

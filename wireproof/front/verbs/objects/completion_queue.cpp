@@ -37,10 +37,10 @@ void count_user(ibv_comp_channel& channel, int change) {
 int destroy_completion_queue(CompletionQueue& queue) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
-    Engine& engine = *context.engine;
-    if (engine.locked([&](proto::ib::Port& port) { return port.is_used(queue.polled.id); }))
+    Device& device = *context.device;
+    if (device.locked([&](proto::ib::Port& port) { return port.is_used(queue.polled.id); }))
         return EBUSY;
-    engine.forget(Engine::About::completion_queue, queue.handle);
+    device.forget(Device::About::completion_queue, queue.handle);
     if (queue.channel != nullptr) {
         static_cast<Channel*>(queue.channel)->events.remove([&](const CompletionQueue* one) {
             return one == &queue;
@@ -50,7 +50,7 @@ int destroy_completion_queue(CompletionQueue& queue) {
     context.forget_events(queue.async_taken);
     Acknowledged{queue.mutex, queue.cond, queue.comp_events_completed}.wait_for(queue.told);
     Acknowledged{queue.mutex, queue.cond, queue.async_events_completed}.wait_for(queue.async_taken);
-    engine.locked([&](proto::ib::Port& port) { return port.remove(queue.polled.id); });
+    device.locked([&](proto::ib::Port& port) { return port.remove(queue.polled.id); });
     ::pthread_mutex_destroy(&queue.mutex);
     ::pthread_cond_destroy(&queue.cond);
     delete &queue;
@@ -67,8 +67,8 @@ int create_completion_queue(ibv_context* of, int asked, void* user, ibv_comp_cha
                       vector < limits::completion_vectors;
     if (!good) return EINVAL;
     auto queue = std::make_unique<CompletionQueue>();
-    Engine& engine = *context.engine;
-    queue->polled.id = engine.locked([&](proto::ib::Port& port) {
+    Device& device = *context.device;
+    queue->polled.id = device.locked([&](proto::ib::Port& port) {
         return port.add_completion_queue(static_cast<std::size_t>(asked));
     });
     queue->context = of;
@@ -78,7 +78,7 @@ int create_completion_queue(ibv_context* of, int asked, void* user, ibv_comp_cha
     queue->cqe = asked;
     ::pthread_mutex_init(&queue->mutex, nullptr);
     ::pthread_cond_init(&queue->cond, nullptr);
-    engine.hear(&context, Engine::About::completion_queue, queue->handle,
+    device.hear(&context, Device::About::completion_queue, queue->handle,
                 [one = queue.get(), &context](proto::ib::PortEvent::What what) {
                     if (what == proto::ib::PortEvent::What::completion) {
                         if (one->channel != nullptr) {
@@ -96,9 +96,9 @@ int create_completion_queue(ibv_context* of, int asked, void* user, ibv_comp_cha
     return 0;
 }
 
-std::uint8_t level_of_datagrams(const Engine& engine) {
-    if (engine.subnet() != nullptr) return 0;
-    return engine.address().family == Address::Family::ipv4 ? udp_over_ipv4 : udp_over_ipv6;
+std::uint8_t level_of_datagrams(const Device& device) {
+    if (device.subnet() != nullptr) return 0;
+    return device.address().family == Address::Family::ipv4 ? udp_over_ipv4 : udp_over_ipv6;
 }
 
 ibv_wc shown(const proto::ib::Completion& completion, std::uint8_t level) {
@@ -129,9 +129,9 @@ int poll_completions(ibv_cq* of, int count, ibv_wc* completions) {
     Context& context = Context::of(queue.context);
     if (context.is_dead() || count < 0) return -1;
     int polled = 0;
-    const std::uint8_t level = level_of_datagrams(*context.engine);
+    const std::uint8_t level = level_of_datagrams(*context.device);
     const int error = called([&] {
-        polled = context.engine->polling(queue.polled, [&](proto::ib::Port& port) {
+        polled = context.device->polling(queue.polled, [&](proto::ib::Port& port) {
             int taken = 0;
             for (; taken < count; ++taken) {
                 const auto one = port.next_completion(queue.polled.id);
@@ -150,7 +150,7 @@ int request_notification(ibv_cq* of, int solicited_only) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
     return called([&] {
-        return context.engine->before_sleep([&](proto::ib::Port& port) {
+        return context.device->before_sleep([&](proto::ib::Port& port) {
             port.request_notify(queue.polled.id, solicited_only != 0);
             return 0;
         });
@@ -199,7 +199,7 @@ int ibv_resize_cq(ibv_cq* of, int asked) {
     if (context.is_dead()) return EIO;
     if (asked <= 0 || asked > verbs::limits::completions) return EINVAL;
     return verbs::called([&] {
-        const bool done = context.engine->locked([&](proto::ib::Port& port) {
+        const bool done = context.device->locked([&](proto::ib::Port& port) {
             return port.completion_queue(queue.polled.id).resize(static_cast<std::size_t>(asked));
         });
         if (!done) return EINVAL;  // it holds more completions than that

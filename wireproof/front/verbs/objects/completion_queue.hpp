@@ -17,7 +17,7 @@ struct Channel : ibv_comp_channel {
 
 /// The extended structure. It begins with the members of an ibv_cq.
 struct CompletionQueue : ibv_cq_ex {
-    Engine::PolledQueue polled;
+    Device::PolledQueue polled;
     std::mutex batch;               // held from start_poll to end_poll, unless single_threaded
     bool single_threaded = false;   // the program itself locks the queue
     ibv_wc current{};               // between start_poll and end_poll
@@ -36,7 +36,7 @@ int create_completion_queue(ibv_context* context, int asked, void* user, ibv_com
 
 /// The service level in completions of datagrams. On Ethernet there is no service level. There
 /// adapters use the field for the kind of network header before the datagram, and UCX reads it.
-std::uint8_t level_of_datagrams(const Engine& engine);
+std::uint8_t level_of_datagrams(const Device& device);
 
 /// A completion in the form of verbs.
 ibv_wc shown(const proto::ib::Completion& completion, std::uint8_t level_of_datagrams);

@@ -19,7 +19,7 @@ namespace {
 /// Never destroyed, because the keeper may run while the process exits.
 struct Shared {
     std::mutex lock;
-    std::weak_ptr<Engine> engine;
+    std::weak_ptr<Device> device;
     // A thread that does not exist in the child may have held the lock.
     host::ForkWatch fork{[this] { new (&lock) std::mutex; }};
 
@@ -35,8 +35,8 @@ struct Shared {
     /// A program may exit as soon as it has all its data. The acknowledgements that it holds must
     /// still leave: an adapter would have sent them by then.
     static void leave() {
-        const auto engine = of_process().engine.lock();
-        if (engine && engine->is_ours()) engine->release_all_acks();
+        const auto device = of_process().device.lock();
+        if (device && device->is_ours()) device->release_all_acks();
     }
 };
 
@@ -44,31 +44,31 @@ void explain(const std::string& message) {
     std::fprintf(stderr, "wireproof verbs: %s\n", message.c_str());
 }
 
-int open_context(ibv_device* device, ibv_context*& opened) {
+int open_context(ibv_device* listed, ibv_context*& opened) {
     errno = 0;
-    auto engine = shared_engine();
-    if (!engine) {
+    auto device = shared_device();
+    if (!device) {
         // The program is short of descriptors or memory. It may have more later, so it learns the
         // cause.
         const bool scarce = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
         const int why = scarce ? errno : ENODEV;
-        explain(engine.error().message);
+        explain(device.error().message);
         return why;
     }
     auto context = std::make_unique<Context>();
-    context->engine = *engine;
+    context->device = *device;
     fill_operations(context->extended);
     ibv_context& shown = context->extended.context;
-    shown.device = device;
+    shown.device = listed;
     shown.cmd_fd = -1;
     shown.async_fd = context->async.handle();
     shown.num_comp_vectors = 1;
     ::pthread_mutex_init(&shown.mutex, nullptr);
-    (*engine)->hear_device(context.get(), [context = context.get()](Engine::News news) {
+    (*device)->hear_device(context.get(), [context = context.get()](Device::News news) {
         ibv_async_event event{};
-        const bool fatal = news == Engine::News::device_fatal;
+        const bool fatal = news == Device::News::device_fatal;
         event.event_type = fatal                           ? IBV_EVENT_DEVICE_FATAL
-                           : news == Engine::News::port_up ? IBV_EVENT_PORT_ACTIVE
+                           : news == Device::News::port_up ? IBV_EVENT_PORT_ACTIVE
                                                            : IBV_EVENT_PORT_ERR;
         event.element.port_num = fatal ? 0 : limits::port;
         context->async.push({event, &context->port_events});
@@ -99,19 +99,19 @@ void Acknowledged::wait_for(const std::uint32_t& taken) const {
     ::pthread_mutex_unlock(&lock);
 }
 
-Expected<std::shared_ptr<Engine>> shared_engine() {
+Expected<std::shared_ptr<Device>> shared_device() {
     Shared& shared = Shared::of_process();
     const std::lock_guard guard(shared.lock);
-    if (auto known = shared.engine.lock(); known && known->is_ours()) return known;
+    if (auto known = shared.device.lock(); known && known->is_ours()) return known;
     const auto settings = settings_of_environment();
     if (!settings) return tl::unexpected(settings.error());
     const OpensDevice opening;
-    auto engine = Engine::open(*settings);
-    if (engine) {
-        shared.engine = *engine;
-        tell_hooks_of(*engine);
+    auto device = Device::open(*settings);
+    if (device) {
+        shared.device = *device;
+        tell_hooks_of(*device);
     }
-    return engine;
+    return device;
 }
 
 void fill_operations(verbs_context& context) {
@@ -146,13 +146,13 @@ ibv_context* ibv_open_device(ibv_device* device) {
 int ibv_close_device(ibv_context* shown) {
     return wireproof::verbs::called([shown] {
         Context* const context = &Context::of(shown);
-        // The engine of a dead device is leaked on purpose: its thread and its lock are the
+        // A dead device is leaked on purpose: its thread and its lock are the
         // parent's.
         if (context->is_dead()) {
-            new std::shared_ptr(context->engine);
+            new std::shared_ptr(context->device);
         } else {
-            context->engine->release_all_acks();
-            context->engine->forget_all(context);
+            context->device->release_all_acks();
+            context->device->forget_all(context);
         }
         ::pthread_mutex_destroy(&shown->mutex);
         delete context;

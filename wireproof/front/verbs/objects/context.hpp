@@ -1,4 +1,4 @@
-// The result of opening the device: the public structure, and the engine that all contexts of the
+// The result of opening the device: the public structure, and the Device that all contexts of the
 // process share.
 #pragma once
 
@@ -19,14 +19,14 @@ struct AsyncEvent {
 
 struct Context {
     verbs_context extended{};  // its last member is the public structure
-    std::shared_ptr<Engine> engine;
+    std::shared_ptr<Device> device;
     EventQueue<AsyncEvent> async;
     std::uint32_t port_events = 0;  // taken by the program, which need not acknowledge them
 
     /// The Context that contains this public structure.
     static Context& of(ibv_context* context);
-    /// In a forked child the device is dead: no call may use the engine there.
-    bool is_dead() const { return !engine->is_ours(); }
+    /// In a forked child the device is dead: no call may use the device there.
+    bool is_dead() const { return !device->is_ours(); }
     /// Forgets the waiting events that count in `taken`. Events that the program has taken are not
     /// affected.
     void forget_events(const std::uint32_t& taken) {
@@ -34,9 +34,9 @@ struct Context {
     }
 };
 
-/// The engine of this process. The first call opens it, all contexts share it, and the last one
+/// The device of this process. The first call opens it, all contexts share it, and the last one
 /// ends it.
-Expected<std::shared_ptr<Engine>> shared_engine();
+Expected<std::shared_ptr<Device>> shared_device();
 
 /// The operations that programs call through tables instead of by name.
 void fill_operations(verbs_context& context);

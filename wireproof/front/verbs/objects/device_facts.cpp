@@ -20,7 +20,7 @@ namespace {
 /// Has a lock of its own, and nothing is called under it: a hook may ask during any call.
 struct Told {
     std::mutex lock;
-    std::weak_ptr<Engine> engine;
+    std::weak_ptr<Device> device;
     host::ForkWatch fork{[this] { new (&lock) std::mutex; }};
 
     static Told& of_process() {
@@ -31,10 +31,10 @@ struct Told {
 
 thread_local bool opens = false;
 
-std::shared_ptr<Engine> known_engine() {
+std::shared_ptr<Device> known_device() {
     Told& told = Told::of_process();
     const std::lock_guard guard(told.lock);
-    return told.engine.lock();
+    return told.device.lock();
 }
 
 wireproof_facts facts_without_address(Link link) {
@@ -65,10 +65,10 @@ wireproof_facts facts_of(const Address& address, Link link) {
 /// it is not known which one will be free. Empty: the settings are wrong, or this thread opens the
 /// device.
 std::optional<wireproof_facts> find_facts() {
-    const auto engine = known_engine();
-    if (engine != nullptr && engine->is_ours()) {
-        return facts_of(engine->address(),
-                        engine->subnet() != nullptr ? Link::infiniband : Link::ethernet);
+    const auto device = known_device();
+    if (device != nullptr && device->is_ours()) {
+        return facts_of(device->address(),
+                        device->subnet() != nullptr ? Link::infiniband : Link::ethernet);
     }
     if (opens) return std::nullopt;
     const auto settings = settings_of_environment();
@@ -87,10 +87,10 @@ OpensDevice::~OpensDevice() {
     opens = false;
 }
 
-void tell_hooks_of(const std::shared_ptr<Engine>& engine) {
+void tell_hooks_of(const std::shared_ptr<Device>& device) {
     Told& told = Told::of_process();
     const std::lock_guard guard(told.lock);
-    told.engine = engine;
+    told.device = device;
 }
 
 }  // namespace wireproof::verbs

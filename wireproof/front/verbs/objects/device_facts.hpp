@@ -7,8 +7,8 @@
 
 namespace wireproof::verbs {
 
-/// From now on, wireproof_device_facts reports this engine, until the engine ends.
-void tell_hooks_of(const std::shared_ptr<Engine>& engine);
+/// From now on, wireproof_device_facts reports this device, until the device ends.
+void tell_hooks_of(const std::shared_ptr<Device>& device);
 
 /// While it exists, this thread opens the device and looks at the interfaces of the system. The
 /// hooks learn nothing in that thread, so they add no interface.

@@ -24,7 +24,7 @@ int make_current(CompletionQueue& queue, const std::optional<ibv_wc>& next) {
 std::optional<ibv_wc> next_of(CompletionQueue& queue, proto::ib::Port& port) {
     const auto one = port.next_completion(queue.polled.id);
     if (!one) return std::nullopt;
-    return shown(*one, level_of_datagrams(*Context::of(queue.context).engine));
+    return shown(*one, level_of_datagrams(*Context::of(queue.context).device));
 }
 
 int start_poll(ibv_cq_ex* of, ibv_poll_cq_attr* attributes) {
@@ -36,7 +36,7 @@ int start_poll(ibv_cq_ex* of, ibv_poll_cq_attr* attributes) {
     if (!queue.single_threaded) batch.lock();
     std::optional<ibv_wc> next;
     const int error = called([&] {
-        context.engine->polling(queue.polled, [&](proto::ib::Port& port) {
+        context.device->polling(queue.polled, [&](proto::ib::Port& port) {
             next = next_of(queue, port);
             return next ? 1 : 0;
         });
@@ -55,7 +55,7 @@ int next_poll(ibv_cq_ex* of) {
     if (context.is_dead()) return EIO;
     std::optional<ibv_wc> next;
     const int error = called([&] {
-        next = context.engine->locked([&](proto::ib::Port& port) { return next_of(queue, port); });
+        next = context.device->locked([&](proto::ib::Port& port) { return next_of(queue, port); });
         return 0;
     });
     return error != 0 ? error : make_current(queue, next);

@@ -50,7 +50,7 @@ int populate(const void* address, std::size_t length, bool written) {
     return ::mincore(begin, pages.length, resident.data()) == 0 ? 0 : EFAULT;
 }
 
-/// The region in the form of the engine's table.
+/// The region in the form of the device's table.
 proto::ib::MemoryTable::Region entry_of(const ibv_pd& domain, void* address, std::size_t length,
                                         std::uint64_t iova, const proto::ib::Access& access) {
     return {.domain = domain.handle,
@@ -72,7 +72,7 @@ int register_memory(ibv_pd* domain, void* address, std::size_t length, std::uint
     if (const int error = populate(address, length, access->local_write); error != 0) return error;
     auto region = std::make_unique<Region>();
     int error = 0;
-    const std::uint32_t key = context.engine->locked([&](proto::ib::Port& port) -> std::uint32_t {
+    const std::uint32_t key = context.device->locked([&](proto::ib::Port& port) -> std::uint32_t {
         if (port.memory().size() >= static_cast<std::size_t>(limits::memory_regions)) {
             error = ENOMEM;
             return 0;
@@ -122,7 +122,7 @@ int change(Region& region, const Changes& changes) {
         return EINVAL;
     }
     if (const int error = populate(address, length, access->local_write); error != 0) return error;
-    const bool changed = context.engine->ending(0, [&](proto::ib::Port& port) {
+    const bool changed = context.device->ending(0, [&](proto::ib::Port& port) {
         return port.memory()
             .change_region(region.lkey, entry_of(*domain, address, length, iova, *access))
             .has_value();
@@ -175,7 +175,7 @@ ibv_pd* ibv_alloc_pd(ibv_context* of) {
         if (context.is_dead()) return EIO;
         auto domain = std::make_unique<ProtectionDomain>();
         domain->context = of;
-        domain->handle = context.engine->next_domain();
+        domain->handle = context.device->next_domain();
         created = domain.release();
         return 0;
     });
@@ -219,7 +219,7 @@ int ibv_dereg_mr(ibv_mr* of) {
     Context& context = Context::of(region.context);
     if (context.is_dead()) return EIO;
     return verbs::called([&] {
-        const bool gone = context.engine->ending(
+        const bool gone = context.device->ending(
             0, [&](proto::ib::Port& port) { return port.memory().remove_region(region.lkey); });
         if (!gone) return EBUSY;  // a window is bound to it
         --ProtectionDomain::of(region.pd).users;

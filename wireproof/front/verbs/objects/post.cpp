@@ -123,13 +123,13 @@ int wrong_with(const ibv_send_wr& wr, const ibv_qp_cap& capacity) {
 }
 
 /// About how many packets the requests need, with the device's path MTU.
-Engine::Work work_of(const ibv_qp& pair, const ibv_send_wr* first, const Engine& engine) {
-    Engine::Work work{.queue_pair = pair.qp_num};
+Device::Work work_of(const ibv_qp& pair, const ibv_send_wr* first, const Device& device) {
+    Device::Work work{.queue_pair = pair.qp_num};
     for (const ibv_send_wr* one = first; one != nullptr; one = one->next) {
         std::uint64_t length = 0;
         const int pieces = one->num_sge > limits::pieces ? 0 : one->num_sge;  // it will be refused
         for (int i = 0; i < pieces; ++i) length += one->sg_list[i].length;
-        work.packets += 1 + static_cast<std::size_t>(length / engine.path_mtu());
+        work.packets += 1 + static_cast<std::size_t>(length / device.path_mtu());
         work.ends_keys |= one->opcode == IBV_WR_BIND_MW || one->opcode == IBV_WR_LOCAL_INV;
     }
     return work;
@@ -168,8 +168,8 @@ int post_sends(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
     Context& context = Context::of(pair->context);
     if (context.is_dead()) return refuse(requests, bad);
     return called([&] {
-        return context.engine->posting_work(
-            work_of(*pair, requests, *context.engine), [&](proto::ib::Port& port) {
+        return context.device->posting_work(
+            work_of(*pair, requests, *context.device), [&](proto::ib::Port& port) {
                 return post_all(requests, bad,
                                 [&](const ibv_send_wr& wr) { return post(port, *pair, wr); });
             });
@@ -183,8 +183,8 @@ int post_together(ibv_qp& pair, const ibv_send_wr& first, std::size_t count) {
     for (const ibv_send_wr* one = &first; one != nullptr; one = one->next) {
         if (const int error = wrong_with(*one, of.capacity); error != 0) return error;
     }
-    const Engine::Work work = work_of(pair, &first, *context.engine);
-    return context.engine->posting_work(work, [&](proto::ib::Port& port) {
+    const Device::Work work = work_of(pair, &first, *context.device);
+    return context.device->posting_work(work, [&](proto::ib::Port& port) {
         const proto::ib::SendQueue& sends = port.queue_pair(pair.qp_num)->sends;
         if (count > sends.limits().sends - sends.size()) return ENOMEM;
         int error = 0;
@@ -199,7 +199,7 @@ int post_receives(ibv_qp* pair, ibv_recv_wr* requests, ibv_recv_wr** bad) {
     Context& context = Context::of(pair->context);
     if (context.is_dead()) return refuse(requests, bad);
     return called([&] {
-        return context.engine->locked([&](proto::ib::Port& port) {
+        return context.device->locked([&](proto::ib::Port& port) {
             return post_all(requests, bad, [&](const ibv_recv_wr& wr) {
                 return take(wr, [&](const proto::ib::ReceiveRequest& request) {
                     return port.post_receive(pair->qp_num, request);
@@ -214,7 +214,7 @@ int post_shared_receives(ibv_srq* of, ibv_recv_wr* requests, ibv_recv_wr** bad) 
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return refuse(requests, bad);
     return called([&] {
-        return context.engine->locked([&](proto::ib::Port& port) {
+        return context.device->locked([&](proto::ib::Port& port) {
             return post_all(requests, bad, [&](const ibv_recv_wr& wr) {
                 return take(wr, [&](const proto::ib::ReceiveRequest& request) {
                     return port.post_receive(queue.id, request);

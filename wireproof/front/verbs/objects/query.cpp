@@ -53,12 +53,12 @@ ibv_device_attr device_attributes() {
     return shown;
 }
 
-ibv_port_attr port_attributes(Engine& engine) {
-    const bool up = engine.port_is_up();
+ibv_port_attr port_attributes(Device& device) {
+    const bool up = device.port_is_up();
     ibv_port_attr shown{};
     shown.state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
     shown.max_mtu = IBV_MTU_4096;
-    shown.active_mtu = mtu_of(engine.path_mtu());
+    shown.active_mtu = mtu_of(device.path_mtu());
     shown.gid_tbl_len = limits::gids;
     shown.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
     shown.max_msg_sz = static_cast<std::uint32_t>(limits::message);
@@ -69,7 +69,7 @@ ibv_port_attr port_attributes(Engine& engine) {
     shown.phys_state = up ? link_up : link_disabled;
     shown.link_layer = IBV_LINK_LAYER_ETHERNET;
     shown.flags = IBV_QPF_GRH_REQUIRED;  // programs choose by it whether to name a GID
-    if (const Address* subnet = engine.subnet()) {
+    if (const Address* subnet = device.subnet()) {
         shown.link_layer = IBV_LINK_LAYER_INFINIBAND;
         shown.port_cap_flags = IBV_PORT_CM_SUP;
         shown.flags = 0;
@@ -87,22 +87,22 @@ void copy(const Shown& shown, void* to, std::size_t size) {
 }
 
 /// Returns false if there is no such entry.
-bool read_gid(const Engine& engine, std::uint32_t port, std::uint32_t index, proto::ib::Gid& gid) {
+bool read_gid(const Device& device, std::uint32_t port, std::uint32_t index, proto::ib::Gid& gid) {
     if (port != limits::port || index >= limits::gids) return false;
-    gid = index == 0 ? link_local_gid_of(engine.address()) : gid_of(engine.address());
+    gid = index == 0 ? link_local_gid_of(device.address()) : gid_of(device.address());
     return true;
 }
 
-int fill_entry(const Engine& engine, std::uint32_t port, std::uint32_t index,
+int fill_entry(const Device& device, std::uint32_t port, std::uint32_t index,
                ibv_gid_entry& entry) {
     proto::ib::Gid gid{};
-    if (!read_gid(engine, port, index, gid)) return EINVAL;
+    if (!read_gid(device, port, index, gid)) return EINVAL;
     entry = {};
     std::copy_n(gid.begin(), gid.size(), entry.gid.raw);
     entry.gid_index = index;
     entry.port_num = port;
-    entry.gid_type = engine.subnet() != nullptr ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2;
-    entry.ndev_ifindex = interface_of(engine.address());
+    entry.gid_type = device.subnet() != nullptr ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2;
+    entry.ndev_ifindex = interface_of(device.address());
     return 0;
 }
 
@@ -112,7 +112,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
                std::size_t size) {
     return called([&] {
         if (port != limits::port) return EINVAL;
-        copy(port_attributes(*Context::of(context).engine), attributes, size);
+        copy(port_attributes(*Context::of(context).device), attributes, size);
         return 0;
     });
 }
@@ -147,7 +147,7 @@ int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_att
 
 int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* gid) {
     proto::ib::Gid read{};
-    if (index < 0 || !verbs::read_gid(*Context::of(context).engine, port,
+    if (index < 0 || !verbs::read_gid(*Context::of(context).device, port,
                                       static_cast<std::uint32_t>(index), read)) {
         errno = EINVAL;
         return -1;
@@ -160,11 +160,11 @@ int ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index, 
     constexpr unsigned infiniband = 0;
     constexpr unsigned roce_v2 = 1;
     proto::ib::Gid read{};
-    if (!verbs::read_gid(*Context::of(context).engine, port, index, read)) {
+    if (!verbs::read_gid(*Context::of(context).device, port, index, read)) {
         errno = EINVAL;
         return -1;
     }
-    *type = Context::of(context).engine->subnet() != nullptr ? infiniband : roce_v2;
+    *type = Context::of(context).device->subnet() != nullptr ? infiniband : roce_v2;
     return 0;
 }
 
@@ -174,7 +174,7 @@ int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t in
     if (size < sizeof(ibv_gid_entry)) return EINVAL;
     return verbs::called([&] {
         ibv_gid_entry filled{};
-        const int error = verbs::fill_entry(*Context::of(context).engine, port, index, filled);
+        const int error = verbs::fill_entry(*Context::of(context).device, port, index, filled);
         if (error == 0) verbs::copy(filled, entry, size);
         return error;
     });
@@ -188,7 +188,7 @@ ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::
         auto* to = reinterpret_cast<std::byte*>(entries);
         for (std::uint32_t index = 0; index < verbs::limits::gids; ++index, to += size) {
             ibv_gid_entry filled{};
-            verbs::fill_entry(*Context::of(context).engine, verbs::limits::port, index, filled);
+            verbs::fill_entry(*Context::of(context).device, verbs::limits::port, index, filled);
             verbs::copy(filled, to, size);
         }
         return 0;

@@ -88,9 +88,9 @@ int create_queue_pair(ibv_pd* domain, ibv_qp_init_attr& asked, ibv_qp*& created)
     if (!within_limits(asked.cap, shared)) return EINVAL;
     const ibv_qp_cap capacity = granted(asked.cap, shared);
     auto pair = std::make_unique<QueuePair>();
-    Engine& engine = *context.engine;
+    Device& device = *context.device;
     int error = 0;
-    const std::uint32_t number = engine.locked([&](proto::ib::Port& port) -> std::uint32_t {
+    const std::uint32_t number = device.locked([&](proto::ib::Port& port) -> std::uint32_t {
         if (port.queue_pairs() >= static_cast<std::size_t>(limits::queue_pairs)) {
             error = ENOMEM;
             return 0;
@@ -114,8 +114,8 @@ int create_queue_pair(ibv_pd* domain, ibv_qp_init_attr& asked, ibv_qp*& created)
     ::pthread_cond_init(&shown.cond, nullptr);
     pair->capacity = capacity;
     pair->signals_all = asked.sq_sig_all != 0;
-    engine.plan_failures(number);
-    engine.hear(&context, Engine::About::queue_pair, number,
+    device.plan_failures(number);
+    device.hear(&context, Device::About::queue_pair, number,
                 [one = pair.get(), &context](proto::ib::PortEvent::What what) {
                     const auto type = event_of(what);
                     if (!type) return;
@@ -134,10 +134,10 @@ int destroy_queue_pair(QueuePair& pair) {
     ibv_qp& shown = pair.shown();
     Context& context = Context::of(shown.context);
     if (context.is_dead()) return EIO;
-    Engine& engine = *context.engine;
-    engine.ending(shown.qp_num,
+    Device& device = *context.device;
+    device.ending(shown.qp_num,
                   [&](proto::ib::Port& port) { return port.remove_queue_pair(shown.qp_num); });
-    engine.forget(Engine::About::queue_pair, shown.qp_num);
+    device.forget(Device::About::queue_pair, shown.qp_num);
     context.forget_events(pair.events_taken);
     Acknowledged{shown.mutex, shown.cond, shown.events_completed}.wait_for(pair.events_taken);
     --ProtectionDomain::of(shown.pd).users;
@@ -153,25 +153,25 @@ int modify_queue_pair(QueuePair& pair, const ibv_qp_attr& attributes, int mask) 
     if (context.is_dead()) return EIO;
     auto change = change_of(attributes, mask);
     if (!change) return EINVAL;
-    Engine& engine = *context.engine;
+    Device& device = *context.device;
     std::optional<Address> address;
     if ((mask & IBV_QP_AV) != 0) {
-        address = address_of(attributes.ah_attr, engine.subnet());
+        address = address_of(attributes.ah_attr, device.subnet());
         if (!address) return EINVAL;
-        change->congestion = engine.congestion_to(*address);
+        change->congestion = device.congestion_to(*address);
     }
     const bool ends = change->state == proto::ib::QueuePairState::reset ||
                       change->state == proto::ib::QueuePairState::error;
     const auto modify = [&](proto::ib::Port& port) {
-        if (address) change->address = engine.find_peer(*address);
+        if (address) change->address = device.find_peer(*address);
         if (address && !change->address) return false;
         return port.modify(shown.qp_num, *change) == proto::ib::ModifyStatus::done;
     };
-    if (!(ends ? engine.ending(shown.qp_num, modify) : engine.posting(modify))) return EINVAL;
+    if (!(ends ? device.ending(shown.qp_num, modify) : device.posting(modify))) return EINVAL;
     if ((mask & IBV_QP_AV) != 0) pair.address = attributes.ah_attr;
     if (change->state) {
         shown.state = attributes.qp_state;
-        if (*change->state == proto::ib::QueuePairState::rtr) engine.start_keeper();
+        if (*change->state == proto::ib::QueuePairState::rtr) device.start_keeper();
     }
     return 0;
 }
@@ -181,7 +181,7 @@ int query_queue_pair(QueuePair& pair, ibv_qp_attr& attributes, int mask,
     ibv_qp& shown = pair.shown();
     Context& context = Context::of(shown.context);
     if (context.is_dead()) return EIO;
-    attributes = context.engine->locked([&](proto::ib::Port& port) {
+    attributes = context.device->locked([&](proto::ib::Port& port) {
         return verbs::shown(*port.queue_pair(shown.qp_num), *port.psns(shown.qp_num));
     });
     attributes.ah_attr = pair.address;

@@ -14,8 +14,8 @@ int create_shared_receives(ibv_pd* domain, ibv_srq_init_attr& asked, ibv_srq*& c
     if (!good) return EINVAL;
     const std::uint32_t pieces = std::max(asked.attr.max_sge, 1U);
     auto queue = std::make_unique<SharedReceives>();
-    Engine& engine = *context.engine;
-    queue->id = engine.locked([&](proto::ib::Port& port) {
+    Device& device = *context.device;
+    queue->id = device.locked([&](proto::ib::Port& port) {
         return port.add_shared_receive_queue(domain->handle, asked.attr.max_wr, pieces);
     });
     queue->context = domain->context;
@@ -24,7 +24,7 @@ int create_shared_receives(ibv_pd* domain, ibv_srq_init_attr& asked, ibv_srq*& c
     queue->handle = static_cast<std::uint32_t>(queue->id);
     ::pthread_mutex_init(&queue->mutex, nullptr);
     ::pthread_cond_init(&queue->cond, nullptr);
-    engine.hear(&context, Engine::About::shared_receive_queue, queue->handle,
+    device.hear(&context, Device::About::shared_receive_queue, queue->handle,
                 [one = queue.get(), &context](proto::ib::PortEvent::What) {
                     AsyncEvent event{.taken = &one->events_taken};
                     event.event.element.srq = one;
@@ -47,7 +47,7 @@ int modify_shared_receives(SharedReceives& queue, const ibv_srq_attr& attributes
         (attributes.max_wr == 0 || !limits::within(attributes.max_wr, limits::work_requests))) {
         return EINVAL;
     }
-    return context.engine->locked([&](proto::ib::Port& port) {
+    return context.device->locked([&](proto::ib::Port& port) {
         proto::ib::SharedReceiveQueue& of = port.shared_receive_queue(queue.id);
         const std::size_t room = resizes ? attributes.max_wr : of.ring.capacity();
         if (limits_it && attributes.srq_limit > room) return EINVAL;
@@ -60,7 +60,7 @@ int modify_shared_receives(SharedReceives& queue, const ibv_srq_attr& attributes
 int query_shared_receives(const SharedReceives& queue, ibv_srq_attr& attributes) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
-    attributes = context.engine->locked([&](proto::ib::Port& port) {
+    attributes = context.device->locked([&](proto::ib::Port& port) {
         const proto::ib::SharedReceiveQueue& of = port.shared_receive_queue(queue.id);
         return ibv_srq_attr{.max_wr = static_cast<std::uint32_t>(of.ring.capacity()),
                             .max_sge = static_cast<std::uint32_t>(of.ring.pieces_max()),
@@ -72,9 +72,9 @@ int query_shared_receives(const SharedReceives& queue, ibv_srq_attr& attributes)
 int destroy_shared_receives(SharedReceives& queue) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
-    Engine& engine = *context.engine;
-    if (!engine.locked([&](proto::ib::Port& port) { return port.remove(queue.id); })) return EBUSY;
-    engine.forget(Engine::About::shared_receive_queue, queue.handle);
+    Device& device = *context.device;
+    if (!device.locked([&](proto::ib::Port& port) { return port.remove(queue.id); })) return EBUSY;
+    device.forget(Device::About::shared_receive_queue, queue.handle);
     context.forget_events(queue.events_taken);
     Acknowledged{queue.mutex, queue.cond, queue.events_completed}.wait_for(queue.events_taken);
     --ProtectionDomain::of(queue.pd).users;

@@ -15,28 +15,28 @@ namespace {
 
 namespace ib = proto::ib;
 
-std::shared_ptr<Engine> open_engine(unsigned last) {
+std::shared_ptr<Device> new_device(unsigned last) {
     Address address = wireproof::test::own_host(last);
     address.port = rocev2_port;
-    auto engine = Engine::open({.address = address});
-    WIREPROOF_CHECK(engine.has_value());
-    return *engine;
+    auto device = Device::open({.address = address});
+    WIREPROOF_CHECK(device.has_value());
+    return *device;
 }
 
 // RC-42
 TEST(UntoldEvents, OfAnArmedQueueAreToldInTheNextTurn) {
-    const auto engine = open_engine(1);
-    const auto queue = engine->locked([](ib::Port& port) { return port.add_completion_queue(4); });
+    const auto device = new_device(1);
+    const auto queue = device->locked([](ib::Port& port) { return port.add_completion_queue(4); });
     int calls = 0;
     int told = 0;
-    engine->hear(&calls, Engine::About::completion_queue, static_cast<std::uint32_t>(queue),
+    device->hear(&calls, Device::About::completion_queue, static_cast<std::uint32_t>(queue),
                  [&](ib::PortEvent::What what) {
                      if (++calls <= 2) throw std::bad_alloc();
                      EXPECT_EQ(what, ib::PortEvent::What::completion);
                      ++told;
                  });
     const auto nothing = [](ib::Port&) { return 0; };
-    const int fails = engine->locked([&](ib::Port& port) {
+    const int fails = device->locked([&](ib::Port& port) {
         const auto pair = port.add_queue_pair({.transport = ib::Transport::ud,
                                                .send_completions = queue,
                                                .receive_completions = queue,
@@ -51,17 +51,17 @@ TEST(UntoldEvents, OfAnArmedQueueAreToldInTheNextTurn) {
     });
     EXPECT_EQ(fails, 0);
     EXPECT_EQ(calls, 1);
-    engine->posting(nothing);
+    device->posting(nothing);
     EXPECT_EQ(told, 0);
-    engine->ending(0, nothing);  // it makes turns
+    device->ending(0, nothing);  // it makes turns
     EXPECT_EQ(told, 1);
-    engine->posting(nothing);
+    device->posting(nothing);
     EXPECT_EQ(calls, 3);
-    engine->forget(Engine::About::completion_queue, static_cast<std::uint32_t>(queue));
+    device->forget(Device::About::completion_queue, static_cast<std::uint32_t>(queue));
 }
 
 /// A hearer that has no memory when the first event comes.
-class Poor : public Engine::ConnectionHearer {
+class Poor : public Device::ConnectionHearer {
 public:
     void on_event(Instant now, ib::ConnectionManagement& management,
                   const ib::CmEvent& event) override {
@@ -78,8 +78,8 @@ public:
 };
 
 TEST(UntoldEvents, OfConnectionManagementAreToldInTheNextTurn) {
-    const auto asks = open_engine(1);
-    const auto hears = open_engine(2);
+    const auto asks = new_device(1);
+    const auto hears = new_device(2);
     Poor hearer;
     hears->hear_connections(hearer);
     hears->managing([](Instant, ib::ConnectionManagement& management) {

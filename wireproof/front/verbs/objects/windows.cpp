@@ -29,7 +29,7 @@ ibv_mw* allocate_window(ibv_pd* domain, ibv_mw_type type) {
         window->context = domain->context;
         window->pd = domain;
         window->type = type;
-        const int error = context.engine->locked([&](proto::ib::Port& port) {
+        const int error = context.device->locked([&](proto::ib::Port& port) {
             if (port.memory().size() >= static_cast<std::size_t>(limits::memory_regions)) {
                 return ENOMEM;
             }
@@ -50,7 +50,7 @@ int free_window(ibv_mw* window) {
     Context& context = Context::of(window->context);
     if (context.is_dead()) return EIO;
     return called([&] {
-        const bool gone = context.engine->ending(
+        const bool gone = context.device->ending(
             0, [&](proto::ib::Port& port) { return port.memory().remove_window(window->rkey); });
         if (!gone) return EINVAL;
         --ProtectionDomain::of(window->pd).users;
