@@ -37,7 +37,7 @@ HonestPair::HonestPair(ib::Device::Inside& a, ib::Device::Inside& b, proto::ib::
     for (std::size_t i = 0; i < 2; ++i) {
         End& end = ends_[i];
         End& other = ends_[1 - i];
-        const auto peer = end.device->peer_at(*ib::parse_host(other.device->options.address));
+        const auto peer = end.device->peer_at(*Address::parse_host(other.device->options.address));
         if (!peer) throw app::Failure(peer.error().message);
         const auto init =
             end.device->port.modify(end.number, proto::ib::to_init({.remote_write = true}));
