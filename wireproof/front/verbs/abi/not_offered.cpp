@@ -24,7 +24,7 @@ Object* none() {
 
 /// Reads the text of a file without its last end of line. Returns the length, or -1 with errno.
 int read_text(const char* path, char* text, std::size_t size) {
-    const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+    const wireproof::Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
     if (!file.is_open()) return -1;
     const ssize_t length = ::read(file.handle(), text, size);
     if (length <= 0) return -1;
