@@ -1,12 +1,12 @@
 // Copies structures of the kernel's interface into those of the library. librdmacm reads answers of
 // the kernel this way.
+#include "wireproof/front/verbs/abi/api.hpp"
+// After api.hpp, which includes verbs.h so that its functions are exported.
 #include <infiniband/sa.h>
 #include <rdma/ib_user_sa.h>
 #include <rdma/ib_user_verbs.h>
 
 #include <cstring>
-
-#include "wireproof/front/verbs/abi/api.hpp"
 
 extern "C" {
 #pragma GCC visibility push(default)
