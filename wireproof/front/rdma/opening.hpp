@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "wireproof/base/expected.hpp"
+#include "wireproof/os/address.hpp"
 #include "wireproof/proto/ib/transport/congestion_choice.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 

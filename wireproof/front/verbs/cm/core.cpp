@@ -1,5 +1,5 @@
-// Identifiers: creation, resolution, destruction. cm_ports.cpp has their ports, and
-// cm_connections.cpp the connections.
+// Identifiers: creation, resolution, destruction. ports.cpp has their ports, and connections.cpp
+// the connections.
 #include "wireproof/front/verbs/cm/core.hpp"
 
 #include <infiniband/verbs.h>
@@ -183,6 +183,7 @@ int RdmaCm::resolve_address(const ChannelPointer& channel, std::uint32_t number,
 }
 
 void RdmaCm::resolve_to(CmIdentifier& one, Address to) {
+    one.channel->make_room();
     to.port = rocev2_port;
     if (!device_->find_peer(to)) {
         one.state = State::bound;

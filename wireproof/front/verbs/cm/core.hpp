@@ -199,7 +199,7 @@ private:
     void settle(Instant now, CmIdentifier& one, const std::optional<Address>& found);
     std::optional<std::uint64_t> socket_of_peer(const ChannelPointer& channel,
                                                 std::uint32_t number);
-    void watch(Instant now, CmIdentifier& one);
+    void watch(Instant now, const CmIdentifier& one);
     bool is_watched(const CmIdentifier& one) const;
     void look_after_peers();
     void note_socket(Instant now, CmIdentifier& one, std::uint64_t socket);
@@ -245,7 +245,6 @@ private:
     Instant next_try_ = never;           // when to ask again, or to believe in the end of a peer
     Instant next_look_ = never;          // when to look()
     bool thread_looks_ = false;
-    host::SteadyClock clock_;
     std::unique_ptr<Keeper> looker_;  // null: there was nothing to look for yet
 };
 

@@ -10,12 +10,13 @@ using State = CmIdentifier::State;
 
 }  // namespace
 
-// A question may also be answered by a process that has taken the address since. So the kernel is
-// asked whether one has.
+// A question may also be answered by a process that has taken the address since, and a request may
+// be that of such a process. So the kernel is asked whether there is one.
 void RdmaCm::on_peer_end(Instant now, PeerId peer) {
     for (auto& [number, one] : identifiers_) {
         if (!one.connection || one.peer_number != peer) continue;
-        if (one.state == State::requesting) {
+        if (one.state == State::requesting || one.state == State::requested) {
+            if (!one.peer_socket) one.peer_socket = 0;  // not known
             plan_look(now);
         } else {
             one.peer_gone = true;
@@ -28,6 +29,7 @@ void RdmaCm::on_peer_end(Instant now, PeerId peer) {
 // heard before its end.
 void RdmaCm::lose_peer(Instant now, proto::ib::ConnectionManagement& management,
                        CmIdentifier& one) {
+    one.channel->make_room();
     const proto::ib::CmId id = *one.connection;
     if (one.state != State::requesting) {
         management.lose(now, id);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "wireproof/front/verbs/abi/api.hpp"
 #include "wireproof/front/verbs/cm/core.hpp"
 #include "wireproof/front/verbs/device/addressing.hpp"
 
@@ -67,8 +68,7 @@ std::optional<std::uint64_t> RdmaCm::socket_of_peer(const ChannelPointer& channe
 
 // A killed process sends no message. But its socket is gone, and another process that takes the
 // address has another socket.
-void RdmaCm::watch(Instant now, CmIdentifier& one) {
-    one.peer_gone = false;
+void RdmaCm::watch(Instant now, const CmIdentifier& one) {
     if (one.peer_socket) plan_look(now + between_watches);
 }
 
@@ -105,12 +105,12 @@ void RdmaCm::look_after_peers() {
     });
 }
 
-// A peer whose socket was never seen may use none of the kernel's. To a question, a process that
-// has taken the address since may give the answer.
+// A peer whose socket was never seen may use none of the kernel's. A process that has taken the
+// address since may answer a question, or may have asked.
 void RdmaCm::note_socket(Instant now, CmIdentifier& one, std::uint64_t socket) {
     if (*one.peer_socket == 0) one.peer_socket = socket;
-    const bool asks = one.state == State::requesting;
-    const bool gone = asks ? socket == 0 : socket != *one.peer_socket;
+    const bool may_follow = one.state == State::requesting || one.state == State::requested;
+    const bool gone = may_follow ? socket == 0 : socket != *one.peer_socket;
     if (!gone) return;
     one.peer_gone = true;
     next_try_ = now;
@@ -128,7 +128,7 @@ void RdmaCm::start_look(Instant now) {
         if (one.connection && one.peer_socket) plan_look(now + between_watches);
     }
     if (!wanted || !thread_looks_) return;
-    if (looker_ == nullptr) looker_ = std::make_unique<Keeper>(clock_);
+    if (looker_ == nullptr) looker_ = std::make_unique<Keeper>(device_->clock());
     looker_->start({-1, -1}, [this] { return lookers_turn(); });
     looker_->wake_by(now);
 }
@@ -139,10 +139,11 @@ bool RdmaCm::lookers_turn() {
     device_->locked([this](proto::ib::Port&) { return looker_->plan(never, false), 0; });
     const Instant now = device_->now();
     if (errno_of([&] { return look(now), 0; }) == 0) return true;
-    device_->managing([&](Instant, proto::ib::ConnectionManagement&) {
-        return plan_look(now + between_connection_looks), 0;
-    });
-    return true;
+    return errno_of([&] {
+               return device_->managing([&](Instant, proto::ib::ConnectionManagement&) {
+                   return plan_look(now + between_connection_looks), 0;
+               });
+           }) == 0;
 }
 
 }  // namespace wireproof::verbs

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "wireproof/front/verbs/abi/api.hpp"
 #include "wireproof/front/verbs/cm/core.hpp"
 
 namespace wireproof::verbs {
@@ -44,7 +45,10 @@ int RdmaCm::bind_and_claim(const ChannelPointer& channel, std::uint32_t number,
                                    if (bound == 0 && !one.reuses_port) wanted = claim_of(one);
                                    return bound;
                                });
-        if (error != 0 || !wanted || claim(*wanted)) return error;
+        if (error != 0 || !wanted) return error;
+        bool held = false;
+        const int failed = errno_of([&] { return held = claim(*wanted), 0; });
+        if (held) return 0;
         device_->managing([&](Instant, proto::ib::ConnectionManagement&) {
             CmIdentifier& one = identifiers_.at(number);
             one.owns_port = one.on_device = false;
@@ -52,6 +56,7 @@ int RdmaCm::bind_and_claim(const ChannelPointer& channel, std::uint32_t number,
             one.state = State::idle;
             return 0;
         });
+        if (failed != 0) return failed;
         if (address.port != 0) return EADDRINUSE;
     }
     return EADDRNOTAVAIL;
@@ -169,22 +174,24 @@ int RdmaCm::listen(const ChannelPointer& channel, std::uint32_t number, std::uin
             return 0;
         });
     if (error != 0) return error;
-    const bool held = !wanted || claim(*wanted);
+    bool held = !wanted;
+    const int failed = errno_of([&] { return held = held || claim(*wanted), 0; });
     return device_->managing([&](Instant, proto::ib::ConnectionManagement& management) {
         CmIdentifier& one = identifiers_.at(number);
-        if (!held) {
-            one.state = State::bound;
-            return EADDRINUSE;
-        }
+        const auto refused = [&one](int error) { return one.state = State::bound, error; };
+        if (!held) return refused(failed != 0 ? failed : EADDRINUSE);
         one.backlog = backlog > 0 ? std::min(backlog, backlog_max) : backlog_max;
         const std::uint64_t service = one.service();
-        listeners_[service].push_back(number);
-        if (one.is_datagram()) {
-            management.listen_datagrams(service);
-        } else {
-            management.listen(service);
-        }
-        return 0;
+        const int error = errno_of([&] {
+            listeners_[service].push_back(number);
+            if (one.is_datagram()) {
+                management.listen_datagrams(service);
+            } else {
+                management.listen(service);
+            }
+            return 0;
+        });
+        return error == 0 ? 0 : refused(error);
     });
 }
 

@@ -28,6 +28,7 @@ int RdmaCm::send_question(Instant now, ib::ConnectionManagement& management, CmI
     const auto peer = device_->find_peer(one.peer);
     if (!peer) return ENETUNREACH;
     one.peer_number = *peer;
+    one.peer_gone = false;
     watch(now, one);
     const auto* const request = std::get_if<ib::CmRequest>(&one.question);
     one.connection =
@@ -67,8 +68,10 @@ bool RdmaCm::may_ask_again(Instant now, CmIdentifier& one, const ib::CmEvent& ev
 }
 
 void RdmaCm::ask_again(Instant now, ib::ConnectionManagement& management, CmIdentifier& one) {
+    one.channel->make_room();
+    const int error = send_question(now, management, one);
     one.asks_again_at = never;
-    if (send_question(now, management, one) == 0) return;
+    if (error == 0) return;
     over(one);
     tell(one, cm_event::unreachable, -ENOMEM);
 }

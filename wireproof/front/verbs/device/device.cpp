@@ -134,78 +134,6 @@ void Device::run_keeper() {
     keeper_.start(peers_.wait_handles(), [this] { return keepers_turn(); });
 }
 
-void Device::hear(const void* owner, About what, std::uint32_t number, Hearer hearer) {
-    const std::lock_guard guard(lock_);
-    hearers_[{what, number}] = {owner, std::move(hearer)};
-}
-
-void Device::plan_failures(std::uint32_t number) {
-    if (!faults_) return;
-    const std::lock_guard guard(lock_);
-    for (const CompletionFault& fault : faults_->completions()) {
-        if (fault.queue_pair.value_or(faults_->place_of(number)) != faults_->place_of(number)) {
-            continue;
-        }
-        if (fault.of == CompletionFault::Of::receive) {
-            port_.fail_receive(number, fault.nth, fault.status);
-        } else {
-            port_.fail_send(number, fault.nth, fault.status);
-        }
-    }
-}
-
-void Device::hear_device(const void* owner, std::function<void(News)> hearer) {
-    const std::lock_guard guard(lock_);
-    device_hearers_[owner] = std::move(hearer);
-}
-
-bool Device::port_is_up() {
-    if (!faults_ || !is_ours()) return true;
-    const std::lock_guard guard(lock_);
-    return faults_->link_is_up();
-}
-
-void Device::tell_device(Instant now) {
-    if (!faults_) return;
-    if (const auto up = faults_->link_change(now)) {
-        for (const auto& [owner, hearer] : device_hearers_) {
-            hearer(*up ? News::port_up : News::port_down);
-        }
-    }
-    while (const auto event = faults_->next_event(now)) tell(*event);
-}
-
-void Device::tell(const EventFault& event) {
-    using What = proto::ib::PortEvent::What;
-    if (event.what == EventFault::What::limit_reached) {
-        for (const auto& [about, listener] : hearers_) {
-            if (about.first != About::shared_receive_queue) continue;
-            port_.report({What::limit_reached, about.second});
-        }
-        return;
-    }
-    const bool fatal = event.what == EventFault::What::device_fatal;
-    if (fatal) {
-        for (const auto& [owner, hearer] : device_hearers_) hearer(News::device_fatal);
-    }
-    const What said = event.what == EventFault::What::request_refused  ? What::request_refused
-                      : event.what == EventFault::What::access_refused ? What::access_refused
-                                                                       : What::receive_faulty;
-    for (const auto& [about, listener] : hearers_) {
-        const auto [of, number] = about;
-        if (of != About::queue_pair) continue;
-        const std::uint32_t place = faults_->place_of(number);
-        if (event.queue_pair.value_or(place) != place) continue;
-        if (!fatal) port_.report({said, number});
-        port_.modify(number, {.state = proto::ib::QueuePairState::error});
-    }
-}
-
-void Device::forget(About what, std::uint32_t number) {
-    const std::lock_guard guard(lock_);
-    hearers_.erase({what, number});
-}
-
 // If another thread holds the lock for too long, nothing is sent: the program may exit in a signal
 // handler that interrupted one of our calls, and then that call holds the lock.
 void Device::release_all_acks() {
@@ -241,7 +169,8 @@ void Device::forget_all(const void* owner) {
 
 void Device::wait_for(std::unique_lock<std::mutex>& guard) const {
     constexpr int tries = 100;
-    for (int i = 0; i < tries || empty_poll_ == EmptyPoll::spins; ++i) {
+    const int step = empty_poll_ == EmptyPoll::spins ? 0 : 1;
+    for (int left = tries; left > 0; left -= step) {
         host::relax();
         if (guard.try_lock()) return;
     }
@@ -321,46 +250,6 @@ bool Device::commit(Instant now, PeerId peer, PeerLane& lane, const TxFrame& fra
     return faults_->send(now, port_, peer, lane.address(), frame);
 }
 
-// The device answers a request for a connection even if no program listens.
-void Device::manage(Instant now) {
-    tell_or_wait([&] {
-        connections_.hear(now, [&](const proto::ib::CmEvent& event) { tell(now, event); });
-    });
-}
-
-void Device::expire_connections(Instant now) {
-    tell_or_wait([&] {
-        if (connection_hearer_ != nullptr && connection_hearer_->next_deadline() <= now) {
-            connection_hearer_->on_deadline(now, connections_.management());
-        }
-        connections_.poll(now, [&](const proto::ib::CmEvent& event) { tell(now, event); });
-    });
-}
-
-// The call of the program, in which there was no memory for an event, has done what it should.
-template <class Tell>
-bool Device::tell_or_wait(Tell&& tell) {
-    if (errno_of([&] { return tell(), 0; }) == 0) return true;
-    untold_ = true;
-    keeper_.wake_by(clock_.now());
-    return false;
-}
-
-void Device::tell(Instant now, const proto::ib::CmEvent& event) {
-    if (connection_hearer_ == nullptr) return;
-    connection_hearer_->on_event(now, connections_.management(), event);
-}
-
-void Device::hear_connections(ConnectionHearer& hearer) {
-    const std::lock_guard guard(lock_);
-    connection_hearer_ = &hearer;
-}
-
-void Device::forget_connections(const ConnectionHearer& hearer) {
-    const std::lock_guard guard(lock_);
-    if (connection_hearer_ == &hearer) connection_hearer_ = nullptr;
-}
-
 std::size_t Device::send(Instant now) {
     struct Visit {
         Device& device;
@@ -404,17 +293,6 @@ std::size_t Device::send(Instant now) {
     unfinished_ = sent.unfinished;
     if (sent.packets > 0 && shown_) shown_->note();
     return sent.packets;
-}
-
-void Device::tell_events() {
-    while (const auto event = port_.next_delivery()) {
-        const auto about = proto::ib::PortEvent::about(event->what);
-        const auto hearer = hearers_.find({about, event->number});
-        if (hearer == hearers_.end()) continue;
-        if (!tell_or_wait([&] { hearer->second.hearer(event->what); })) {
-            return port_.report(*event);
-        }
-    }
 }
 
 void Device::leave_posting(Instant now) {

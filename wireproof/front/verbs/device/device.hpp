@@ -62,6 +62,7 @@ public:
     const Address* subnet() const { return link_ == Link::infiniband ? &address_ : nullptr; }
     std::size_t path_mtu() const { return path_mtu_; }
     Instant now() const { return clock_.now(); }
+    const host::SteadyClock& clock() const { return clock_; }
     /// The congestion control of RC queue pairs with the peer at that address.
     proto::ib::Congestion congestion_to(const Address& peer) const {
         return congestion_.to(!peer.is_loopback());

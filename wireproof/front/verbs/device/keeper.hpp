@@ -1,6 +1,6 @@
 // The thread that moves packets while the program makes no call. The target of a Write or a Read
 // calls no verb, and a program may wait for its memory to change. rdma_cm has another thread of
-// this kind, which opens files (cm_looks.cpp).
+// this kind, which opens files and asks the kernel (cm/looks).
 #pragma once
 
 #include <array>

@@ -10,7 +10,8 @@
 
 namespace wireproof::verbs {
 
-/// Each thread has one. All calls are made under the lock of the turns.
+/// Each thread has one, for the one device of its process. All calls are made under the device's
+/// lock.
 class PollRound {
 public:
     /// The most that a thread sleeps in a round. The device page of the guide states it.

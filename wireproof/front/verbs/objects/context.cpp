@@ -146,8 +146,7 @@ ibv_context* ibv_open_device(ibv_device* device) {
 int ibv_close_device(ibv_context* shown) {
     return wireproof::verbs::called([shown] {
         Context* const context = &Context::of(shown);
-        // A dead device is leaked on purpose: its thread and its lock are the
-        // parent's.
+        // A dead device is leaked on purpose: its thread and its lock are the parent's.
         if (context->is_dead()) {
             new std::shared_ptr(context->device);
         } else {

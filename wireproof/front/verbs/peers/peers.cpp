@@ -100,6 +100,7 @@ PeerSet Peers::forget_all_but(const PeerSet& kept) {
         link->held_until.reset();
         link->pinged.reset();
         link->answered = false;
+        link->ended = false;
     }
     return gone;
 }

@@ -131,7 +131,8 @@ void Peers::welcome(ControlSocket caller, const PeerMessage& hello, Descriptor o
     if (link.state == Link::State::calling && is_greater(own, hello.address)) return;
     if (link.state == Link::State::living && link.their_life == hello.life) return;
     const bool lives = link.state == Link::State::living && !link.life.ends_within(0);
-    if (!lives) note_end(link);
+    // Another process has the address now, although a child may still have the former one's socket.
+    note_end(link);
     end(link);
     if (!lives && link.memory) {
         link.successor = {std::move(caller), hello, std::move(offered)};
