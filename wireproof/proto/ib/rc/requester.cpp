@@ -241,7 +241,7 @@ bool RcRequester::has_room(std::uint32_t packets, Turn turn) const {
     if (flow_room(turn) == 0) return false;
     const PeerId peer = turn.core.attributes().address;
     if (turn.adapter.windows.room(peer) >= packets || turn.adapter.windows.idle(peer)) return true;
-    turn.adapter.windows.wait(peer, turn.core.number());
+    turn.adapter.windows.wait(peer, turn.core.number(), packets);
     return false;
 }
 

@@ -33,6 +33,22 @@ void PeerWindows::on_lost(PeerId peer, Loss loss) {
     one.packets = std::max(one.packets / 2, least);
 }
 
+PeerWindows::Next PeerWindows::next_waiting(const Waiting& waiting, std::uint32_t last,
+                                            std::uint32_t room) {
+    Next after;
+    Next first;
+    const auto prefer = [](Next& to, std::uint32_t queue_pair, std::uint32_t packets) {
+        if (to.queue_pair == 0 || queue_pair < to.queue_pair) to = {queue_pair, packets};
+    };
+    for (const auto& [packets, queue_pairs] : waiting) {
+        if (packets > room) break;
+        prefer(first, *queue_pairs.begin(), packets);
+        const auto next = queue_pairs.upper_bound(last);
+        if (next != queue_pairs.end()) prefer(after, *next, packets);
+    }
+    return after.queue_pair != 0 ? after : first;
+}
+
 void PeerWindows::fingerprint(Fingerprint& sink) const {
     sink.add(flows_.size());
     for (const auto& [peer, flow] : flows_) {
@@ -43,7 +59,11 @@ void PeerWindows::fingerprint(Fingerprint& sink) const {
         sink.add(flow.recovering);
         sink.add(flow.near);
         sink.add(flow.waiting.size());
-        for (const std::uint32_t queue_pair : flow.waiting) sink.add(queue_pair);
+        for (const auto& [packets, queue_pairs] : flow.waiting) {
+            sink.add(packets);
+            sink.add(queue_pairs.size());
+            for (const std::uint32_t queue_pair : queue_pairs) sink.add(queue_pair);
+        }
     }
 }
 

@@ -79,25 +79,36 @@ public:
     enum class Loss : std::uint8_t { any, controlled };
     void on_lost(PeerId peer, Loss loss = Loss::any);
 
-    /// A queue pair found no room: `wake` reports it when there is room.
-    void wait(PeerId peer, std::uint32_t queue_pair) { flow(peer).waiting.insert(queue_pair); }
+    /// A queue pair found no room for so many packets, at most `least()`: `wake` reports it when
+    /// there is room for them.
+    void wait(PeerId peer, std::uint32_t queue_pair, std::uint32_t packets) {
+        wait_no_more(peer, queue_pair);
+        flow(peer).waiting[packets].insert(queue_pair);
+    }
     void wait_no_more(PeerId peer, std::uint32_t queue_pair) {
         const auto found = flows_.find(peer);
-        if (found != flows_.end()) found->second.waiting.erase(queue_pair);
+        if (found == flows_.end()) return;
+        for (auto& [packets, waiting] : found->second.waiting) waiting.erase(queue_pair);
+        std::erase_if(found->second.waiting, [](const auto& one) { return one.second.empty(); });
     }
-    /// Calls `wake` with queue pairs that wait, as many as there is room for packets: first with
+    /// Calls `wake` with queue pairs that wait, as many as find the room that they need: first with
     /// those after `last`, and then with the others. A queue pair that was woken and sends nothing
     /// leaves its room to the next one, so the caller must then call this again.
     template <class Wake>
     void wake(PeerId peer, std::uint32_t last, Wake&& wake) {
         const auto found = flows_.find(peer);
-        if (found == flows_.end() || found->second.waiting.empty()) return;
-        std::set<std::uint32_t>& waiting = found->second.waiting;
-        for (std::uint32_t left = room(peer); left > 0 && !waiting.empty(); --left) {
-            auto next = waiting.upper_bound(last);
-            if (next == waiting.end()) next = waiting.begin();
-            last = *next;
-            waiting.erase(next);
+        if (found == flows_.end()) return;
+        Waiting& waiting = found->second.waiting;
+        // If nothing is in flight, one queue pair may send whatever it needs.
+        bool any = found->second.under_way == 0;
+        for (std::uint32_t left = room(peer); left > 0; any = false) {
+            const auto next = next_waiting(waiting, last, any ? ~std::uint32_t{0} : left);
+            if (next.queue_pair == 0) return;
+            last = next.queue_pair;
+            left -= std::min(left, next.packets);
+            const auto of = waiting.find(next.packets);
+            of->second.erase(last);
+            if (of->second.empty()) waiting.erase(of);
             wake(last);
         }
     }
@@ -110,14 +121,22 @@ public:
     void fingerprint(Fingerprint& sink) const;
 
 private:
+    /// Queue pairs by the number of packets that they need room for. A queue pair is here once.
+    using Waiting = std::map<std::uint32_t, std::set<std::uint32_t>>;
+    struct Next {
+        std::uint32_t queue_pair = 0;  // 0: none
+        std::uint32_t packets = 0;
+    };
     struct Flow {
         std::uint32_t packets = 0;
         std::uint32_t under_way = 0;
         std::uint32_t credit = 0;      // packets that arrived since the window last grew
         std::uint32_t recovering = 0;  // packets in flight at the last loss that have not arrived
         bool near = false;
-        std::set<std::uint32_t> waiting = {};  // queue pairs
+        Waiting waiting = {};
     };
+    /// The next one after `last`, or else the first one, of those that need at most `room`.
+    static Next next_waiting(const Waiting& waiting, std::uint32_t last, std::uint32_t room);
     Flow& flow(PeerId peer) { return flows_.try_emplace(peer, Flow{config_.start}).first->second; }
 
     Config config_;

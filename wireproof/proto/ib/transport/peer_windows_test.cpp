@@ -190,22 +190,52 @@ TEST(PeerWindows, APartIsAskedForAgainAsItWas) {
     }
 }
 
+using Woken = std::vector<std::uint32_t>;
+Woken woken(PeerWindows& windows, std::uint32_t last) {
+    Woken woken;
+    windows.wake(windows_peer, last, [&](std::uint32_t one) { woken.push_back(one); });
+    return woken;
+}
+
 TEST(PeerWindows, WakesAsManyQueuePairsAsThereIsRoomForInTurn) {
     PeerWindows windows({.start = 3});
     windows.change(windows_peer, 0, 3);
-    for (const std::uint32_t one : {7U, 5U, 9U, 5U, 3U, 8U}) windows.wait(windows_peer, one);
-    const auto woken = [&windows](std::uint32_t last) {
-        std::vector<std::uint32_t> woken;
-        windows.wake(windows_peer, last, [&](std::uint32_t one) { woken.push_back(one); });
-        return woken;
-    };
-    using Woken = std::vector<std::uint32_t>;
-    EXPECT_EQ(woken(5), Woken{});
+    for (const std::uint32_t one : {7U, 5U, 9U, 5U, 3U, 8U}) windows.wait(windows_peer, one, 1);
+    EXPECT_EQ(woken(windows, 5), Woken{});
     windows.change(windows_peer, 3, 1);
-    EXPECT_EQ(woken(5), (Woken{7, 8}));
+    EXPECT_EQ(woken(windows, 5), (Woken{7, 8}));
     windows.wait_no_more(windows_peer, 9);
-    EXPECT_EQ(woken(8), (Woken{3, 5}));
-    EXPECT_EQ(woken(8), Woken{});
+    EXPECT_EQ(woken(windows, 8), (Woken{3, 5}));
+    EXPECT_EQ(woken(windows, 8), Woken{});
+}
+
+TEST(PeerWindows, WakesOnlyQueuePairsThatFindTheRoomThatTheyNeed) {
+    PeerWindows windows({.start = 20});
+    windows.change(windows_peer, 0, 14);
+    for (const std::uint32_t one : {4U, 5U, 6U}) windows.wait(windows_peer, one, 8);
+    windows.wait(windows_peer, 7, 3);
+    windows.wait(windows_peer, 8, 1);
+    windows.wait(windows_peer, 9, 3);
+    EXPECT_EQ(woken(windows, 7), (Woken{8, 9}));  // 2 of 6 are left
+    EXPECT_EQ(woken(windows, 9), Woken{7});
+    EXPECT_EQ(woken(windows, 9), Woken{});
+    windows.wait(windows_peer, 5, 6);  // needs less than before
+    EXPECT_EQ(woken(windows, 3), Woken{5});
+    windows.change(windows_peer, 14, 12);
+    EXPECT_EQ(woken(windows, 3), Woken{4});
+    EXPECT_EQ(woken(windows, 4), Woken{6});
+    EXPECT_EQ(woken(windows, 4), Woken{});
+}
+
+// Otherwise a queue pair that needs more than a small window has would wait for ever.
+TEST(PeerWindows, WakesOneThatNeedsMoreThanTheWindowIfNothingIsInFlight) {
+    PeerWindows windows({.start = 4});
+    windows.change(windows_peer, 0, 1);
+    windows.wait(windows_peer, 5, 8);
+    windows.wait(windows_peer, 6, 8);
+    EXPECT_EQ(woken(windows, 0), Woken{});
+    windows.change(windows_peer, 1, 0);
+    EXPECT_EQ(woken(windows, 0), Woken{5});
 }
 
 class TwoQueuePairs : public testing::Test {
@@ -313,6 +343,46 @@ TEST_F(ThreeQueuePairs, OneThatWasRemovedWaitsNoMore) {
     EXPECT_EQ(pair.a.give(pair.now, ack(0xFFFFFE)), RxVerdict::control);
     EXPECT_EQ(pair.a_leaving().size(), 1U);
     EXPECT_EQ(sent_by(writes), 1U);
+}
+
+// A queue pair that is ready is asked in each poll, also if there is still no room for its Read.
+TEST(PeerWindows, ReadsThatWaitForMoreRoomAreNotAskedAgainUntilThereIs) {
+    PairSettings settings = rc_settings();
+    settings.peer_window = {.start = 8, .least = 4, .most = 8};
+    RcPair pair(settings);
+    pair.post(Request::write, 0x500);  // 5 packets
+    ASSERT_EQ(pair.a_leaving().size(), 5U);
+    constexpr std::uint64_t count = 20;
+    const Piece piece = pair.a.piece(0, 0x800);  // 8 packets
+    std::vector<std::uint32_t> readers;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        readers.push_back(pair.a.port
+                              .add_queue_pair({.transport = Transport::rc,
+                                               .domain = domain,
+                                               .send_completions = pair.a.sends,
+                                               .receive_completions = pair.a.receives})
+                              .value());
+        const std::uint32_t number = readers.back();
+        ASSERT_EQ(pair.a.port.modify(number, test::to_init()), ModifyStatus::done);
+        ASSERT_EQ(ib::connect(pair.a.port, number, {.peer = other_end, .path_mtu = test_mtu}),
+                  ModifyStatus::done);
+        ASSERT_EQ(pair.a.port.post_send(number, {.terms = {.request = Request::read},
+                                                 .pieces = std::span(&piece, 1)}),
+                  PostStatus::accepted);
+    }
+    ASSERT_EQ(pair.a.port.windows().room(other_end), 3U);
+    const auto ready = [&pair] {
+        std::vector<PeerId> peers;
+        pair.a.port.ready_peers(peers);
+        return peers.size();
+    };
+    EXPECT_TRUE(pair.a_leaving().empty());
+    EXPECT_EQ(ready(), 0U);
+    EXPECT_EQ(pair.a.give(pair.now, ack(0xFFFFFE)), RxVerdict::control);
+    EXPECT_EQ(pair.a.port.windows().room(other_end), 4U);
+    EXPECT_EQ(names(pair.a_leaving()), Names{"READ Request 000000"});
+    EXPECT_EQ(ready(), 0U);
+    EXPECT_EQ(pair.a.port.queue_pair(readers.front())->counters.sent, 1U);
 }
 
 }  // namespace
