@@ -91,7 +91,11 @@ ModifyStatus ConnectedQueuePair<Requester, Responder>::modify(const QueuePairCha
     if (status != ModifyStatus::done) return status;
     const QueuePairState after = change.state.value_or(before);
     if (after == QueuePairState::reset) leave(adapter);
+    const PeerId peer = core_.attributes().address;
+    const bool moves = change.address.value_or(peer) != peer;
+    if (moves) requester_.leave({core_, adapter});
     core_.apply(change);
+    if (moves) requester_.arrive({core_, adapter});
     if (after == QueuePairState::reset) {
         core_.clear(adapter);
         requester_.reset();

@@ -28,6 +28,8 @@ public:
     void reset() { *this = {}; }
     /// It has nothing in flight with its peer any more.
     void leave(Turn turn);
+    /// Its peer has another address since leave(). What is in flight counts for the new one.
+    void arrive(Turn turn) { count_under_way(turn); }
     /// Sets how many Read requests and Atomics may be outstanding from now on.
     void allow_data_requests(std::size_t count);
     /// The oldest packet, if it was sent again and neither an answer nor an RNR NAK came.

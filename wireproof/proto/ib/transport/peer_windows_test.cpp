@@ -345,6 +345,37 @@ TEST_F(ThreeQueuePairs, OneThatWasRemovedWaitsNoMore) {
     EXPECT_EQ(sent_by(writes), 1U);
 }
 
+constexpr PeerId other_address{4};
+
+TEST_F(ThreeQueuePairs, OneWhosePeerHasAnotherAddressWaitsThereOnly) {
+    for (const QueuePairChange& change :
+         {QueuePairChange{.state = QueuePairState::sqd}, QueuePairChange{.address = other_address},
+          QueuePairChange{.state = QueuePairState::rts}}) {
+        ASSERT_EQ(pair.a.port.modify(reads, change), ModifyStatus::done);
+    }
+    EXPECT_EQ(names(pair.a_leaving()), Names{"READ Request 000000"});
+    EXPECT_EQ(pair.a.port.windows().room(other_address), 0U);
+    EXPECT_EQ(pair.a.give(pair.now, ack(0xFFFFFF)), RxVerdict::control);
+    ASSERT_EQ(pair.a.port.windows().room(other_end), 2U);
+    EXPECT_EQ(pair.a_leaving().size(), 1U);
+    EXPECT_EQ(sent_by(writes), 1U);
+}
+
+TEST_F(TwoQueuePairs, PacketsInFlightCountForTheNewAddressOfThePeer) {
+    const PeerWindows& windows = pair.a.port.windows();
+    pair.a.modify({.state = QueuePairState::sqd});
+    pair.a.modify({.address = other_address});
+    EXPECT_EQ(windows.under_way(other_end), 0U);
+    EXPECT_EQ(windows.under_way(other_address), 4U);
+    EXPECT_EQ(pair.a_leaving().size(), 1U);
+    EXPECT_EQ(sent_by_other(), 1U);
+    EXPECT_EQ(pair.a.give(pair.now, ack(1), other_address), RxVerdict::control);
+    EXPECT_EQ(windows.under_way(other_address), 0U);
+    EXPECT_EQ(pair.a_leaving().size(), 4U);
+    EXPECT_EQ(pair.a.give(pair.now, ack(5), other_address), RxVerdict::control);
+    EXPECT_EQ(windows.room(other_address), 4U);
+}
+
 // A queue pair that is ready is asked in each poll, also if there is still no room for its Read.
 TEST(PeerWindows, ReadsThatWaitForMoreRoomAreNotAskedAgainUntilThereIs) {
     PairSettings settings = rc_settings();

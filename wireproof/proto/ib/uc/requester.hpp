@@ -18,6 +18,7 @@ public:
     void start(const QueuePairCore& core) { next_ = core.attributes().send_psn; }
     void reset() { *this = {}; }
     void leave(Turn) {}
+    void arrive(Turn) {}
     bool poll_transmit(Instant now, Turn turn, TxFrame& out);
     RxVerdict on_response(Instant, const Packet&, Turn turn) {
         ++turn.core.counters.not_allowed;
