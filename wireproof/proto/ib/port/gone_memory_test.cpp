@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "wireproof/base/publish.hpp"
+#include "wireproof/proto/ib/port/connection.hpp"
 #include "wireproof/proto/ib/rc/rc_test_kit.hpp"
 
 namespace wireproof::proto::ib::test {
@@ -123,6 +124,36 @@ TEST_F(GoneMemory, TheResultOfAnAtomicIntoItIsALocalError) {
     pair.atomic(Request::fetch_add, 5);
     EXPECT_EQ(outcome(), Statuses{CompletionStatus::local_protection_error});
     EXPECT_EQ(pair.target(), 5U);
+}
+
+// A queue pair that fails when it is asked leaves its room to one that was asked before it in the
+// same call. The caller asks no more after a call that finds nothing to send.
+TEST_F(GoneMemory, AFailureLeavesItsRoomToAQueuePairThatWasAskedBefore) {
+    PairSettings settings = rc_settings();
+    settings.peer_window = {.start = 4, .least = 2, .most = 4};
+    RcPair own(settings);
+    own.a.port.memory().copy_with(copy_unless_gone);
+    const std::uint32_t reads = own.a.port
+                                    .add_queue_pair({.transport = Transport::rc,
+                                                     .number = own.a.number + 1,
+                                                     .domain = domain,
+                                                     .send_completions = own.a.sends,
+                                                     .receive_completions = own.a.receives})
+                                    .value();
+    ASSERT_EQ(own.a.port.modify(reads, test::to_init()), ModifyStatus::done);
+    ASSERT_EQ(ib::connect(own.a.port, reads, {.peer = other_end, .path_mtu = test_mtu}),
+              ModifyStatus::done);
+    own.post(Request::write, 0x300);
+    ASSERT_EQ(own.a_leaving().size(), 3U);
+    ASSERT_EQ(own.a.port.last_sender(), own.a.number);
+    const Piece piece = own.a.piece(0x2000, 0x800);
+    ASSERT_EQ(own.a.port.post_send(
+                  reads, {.terms = {.request = Request::read}, .pieces = std::span(&piece, 1)}),
+              PostStatus::accepted);
+    own.post(Request::write, 10, 0x1000);
+    unmap(own.a, 0x1000, 10);
+    EXPECT_EQ(names(own.a_leaving()), Names{"READ Request 000000"});
+    EXPECT_EQ(own.a.state(), QueuePairState::error);
 }
 
 }  // namespace

@@ -374,17 +374,17 @@ void Port::on_deadline(Instant now) {
     }
 }
 
-// Asks each queue pair at most once, in ascending order: first those after the last sender, and
-// then the others.
+// Asks queue pairs in ascending order, first those after the last sender. Each one that sends
+// nothing is not ready any more. It may leave room to one that was asked before and is ready again,
+// so the port asks until none is ready.
 bool Port::transmit(Instant now, const PeerId* peer, PacketsOf which, TxFrame& out) {
     if (ready_.size() == 0) return false;
     const bool datagrams_only = which == PacketsOf::datagrams;
     std::uint32_t asked = last_turn_;
-    for (bool around = false;;) {
+    for (;;) {
         const auto next = ready_.after(asked, peer, datagrams_only);
-        if (!next || (around && next->number > last_turn_)) {
-            if (around) return false;
-            around = true;
+        if (!next) {
+            if (asked == 0) return false;
             asked = 0;
             continue;
         }
