@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "wireproof/base/random.hpp"
@@ -18,25 +19,26 @@ namespace wireproof::proto::ib {
 class QueuePairSlots {
 public:
     std::uint32_t add(std::uint32_t number) {
-        if (free_.empty()) {
-            free_.reserve(numbers_.size() + 1);  // so that remove() needs no memory
+        if (free_ == none) {
             numbers_.push_back(number);
             return static_cast<std::uint32_t>(numbers_.size() - 1);
         }
-        const std::uint32_t slot = free_.back();
-        free_.pop_back();
-        numbers_[slot] = number;
+        const std::uint32_t slot = free_;
+        free_ = std::exchange(numbers_[slot], number);
         return slot;
     }
-    void remove(std::uint32_t slot) { free_.push_back(slot); }
+    /// Needs no memory.
+    void remove(std::uint32_t slot) { numbers_[slot] = std::exchange(free_, slot); }
     /// The queue pair that has this slot.
     std::uint32_t number(std::uint32_t slot) const { return numbers_[slot]; }
     /// All slots are smaller.
     std::size_t size() const { return numbers_.size(); }
 
 private:
-    std::vector<std::uint32_t> numbers_;
-    std::vector<std::uint32_t> free_;
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+    std::vector<std::uint32_t> numbers_;  // of a free slot: the slot that was free before it
+    std::uint32_t free_ = none;           // the slot that became free last
 };
 
 /// Each queue pair has a slot and a number from 1 on. The number decides about its turn.
