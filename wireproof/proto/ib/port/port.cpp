@@ -70,24 +70,40 @@ Expected<std::uint32_t> Port::add_queue_pair(const QueuePairConfig& wanted) {
     }
     // Before the queue pair: it must never exist without room for its events.
     adapter_.add_queue_pair(config.number);
-    const auto add = [&](auto&& pair) {
-        const std::uint32_t slot = slots_.add(config.number);
-        ready_.reserve(slots_.size());
-        timed_.grow(slots_.size());
-        due_.reserve(slots_.size());
-        queue_pairs_.emplace(config.number, Member{std::forward<decltype(pair)>(pair), slot});
-    };
-    switch (config.transport) {
-        case Transport::uc: add(UcQueuePair(config)); break;
-        case Transport::rc: add(RcQueuePair(config)); break;
-        case Transport::ud: add(UdQueuePair(config, config_.path_mtu)); break;
-        default:
+    try {
+        if (!add(config)) {
             adapter_.remove_queue_pair(config.number);
             return unexpected("no queue pair of transport " +
                               std::string(name_of(config.transport)));
+        }
+    } catch (...) {  // no memory
+        queue_pairs_.erase(config.number);
+        adapter_.remove_queue_pair(config.number);
+        throw;
     }
     if (config.shared_receives) ++adapter_.shared_receive_queue(*config.shared_receives).users;
     return config.number;
+}
+
+bool Port::add(const QueuePairConfig& config) {
+    const auto add = [&](auto&& pair) {
+        Member& member =
+            queue_pairs_.emplace(config.number, Member{std::forward<decltype(pair)>(pair)})
+                .first->second;
+        const std::size_t slots = slots_.size() + 1;
+        ready_.reserve(slots);
+        timed_.grow(slots);
+        // Doubled, because reserve() allocates exactly as much as it is told.
+        if (due_.capacity() < slots) due_.reserve(2 * slots);
+        member.slot = slots_.add(config.number);
+        return true;
+    };
+    switch (config.transport) {
+        case Transport::uc: return add(UcQueuePair(config));
+        case Transport::rc: return add(RcQueuePair(config));
+        case Transport::ud: return add(UdQueuePair(config, config_.path_mtu));
+        default: return false;
+    }
 }
 
 bool Port::remove_queue_pair(std::uint32_t number) {
@@ -372,6 +388,7 @@ void Port::on_deadline(Instant now) {
         if (auto* pair = std::get_if<RcQueuePair>(&member.pair)) pair->on_deadline(now, adapter_);
         note(number, member);
     }
+    due_.clear();  // a copy of the port copies what is there
 }
 
 // Asks queue pairs in ascending order, first those after the last sender. Each one that sends

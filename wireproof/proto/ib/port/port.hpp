@@ -202,6 +202,9 @@ private:
         QueuePair pair;
         std::uint32_t slot = 0;
     };
+    /// Returns false if there is no such transport. If there is no memory, it throws and may leave
+    /// the queue pair without a slot.
+    bool add(const QueuePairConfig& config);
     Member* find(std::uint32_t number);
     /// Call this after any action on a queue pair: it may now have something to send, another
     /// deadline, or a lost completion. note_asked is for a queue pair that was only asked for a

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 #include <vector>
 
 #include "wireproof/base/random.hpp"
@@ -213,6 +214,22 @@ TEST(PortEvents, AQueueThatWasRemovedTellsNothing) {
     ASSERT_TRUE(port.remove(first));
     EXPECT_EQ(port.add_completion_queue(1), first);
     EXPECT_FALSE(port.next_delivery());
+}
+
+// A vector of more than all memory throws, as one for which there is no memory does.
+TEST(PortEvents, OfAQueuePairForWhichThereIsNoMemoryAreNotTold) {
+    Port port({});
+    const CompletionQueueId queue = port.add_completion_queue(1);
+    QueuePairConfig config{.number = 5, .send_completions = queue, .receive_completions = queue};
+    config.limits.sends = ~std::size_t{0};
+    EXPECT_THROW((void)port.add_queue_pair(config), std::length_error);
+    EXPECT_EQ(port.queue_pairs(), 0U);
+    port.report({PortEvent::What::drained, 5});
+    EXPECT_EQ(port.next_delivery(), std::nullopt);
+    config.limits = {};
+    EXPECT_TRUE(port.add_queue_pair(config).has_value());
+    port.report({PortEvent::What::drained, 5});
+    EXPECT_EQ(port.next_delivery(), (PortEvent{PortEvent::What::drained, 5}));
 }
 
 }  // namespace
