@@ -1,6 +1,5 @@
 #include "wireproof/proto/flit/transmitter.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace wireproof::flit {
