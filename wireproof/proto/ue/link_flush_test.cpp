@@ -51,5 +51,33 @@ TEST(UeFlush, ThePeersInitOfAnOlderLifeEndsFlush) {
     EXPECT_EQ(pair.a.ups, 2);
 }
 
+// The message belongs to the life that ends. In both ways to flush, the caller hears of the end
+// only.
+TEST(UeFlush, AMessageThatTheCallerHasNotTakenIsDropped) {
+    for (const bool both_ways : {false, true}) {
+        Config config = test_config();
+        config.restarts_both_ways = both_ways;
+        config.pcs_lost_status_timer_max = Duration::microseconds(5);
+        Pair pair(config);
+        EXPECT_EQ(pair.a.link.submit(message(8)), SubmitStatus::accepted);
+        const auto frame = pair.a.poll(pair.now);
+        ASSERT_TRUE(frame);
+        Link& link = pair.b.link;
+        EXPECT_EQ(link.on_frame(pair.now, {.bytes = frame->bytes, .integrity = Integrity::check}),
+                  RxVerdict::accepted);
+        Link taken = link;
+        const auto delivery = taken.next_delivery();
+        ASSERT_TRUE(delivery);
+        EXPECT_EQ(delivery->what, LinkDelivery::What::message);
+        link.on_pcs(pair.now, false);
+        link.on_deadline(pair.now + config.pcs_lost_status_timer_max);
+        EXPECT_EQ(link.stats().flushes, 1U);
+        const auto down = link.next_delivery();
+        ASSERT_TRUE(down);
+        EXPECT_EQ(down->what, LinkDelivery::What::down);
+        EXPECT_FALSE(link.next_delivery());
+    }
+}
+
 }  // namespace
 }  // namespace wireproof::ue
