@@ -216,6 +216,31 @@ TEST(PortEvents, AQueueThatWasRemovedTellsNothing) {
     EXPECT_FALSE(port.next_delivery());
 }
 
+// RC-42
+TEST(PortEvents, AnArmedQueueThatCompletesAgainBeforeItsEventIsTakenTellsOne) {
+    Port port({});
+    const CompletionQueueId queue = port.add_completion_queue(4);
+    const auto pair = port.add_queue_pair({.transport = Transport::ud,
+                                           .send_completions = queue,
+                                           .receive_completions = queue,
+                                           .limits = {.sends = 1, .receives = 1}})
+                          .value();
+    port.modify(pair, {.state = QueuePairState::init, .partition_index = 0, .port = 1, .qkey = 1});
+    port.modify(pair, {.state = QueuePairState::error});
+    const auto complete = [&] {
+        port.request_notify(queue, false);
+        EXPECT_EQ(port.post_receive(pair, {}), PostStatus::accepted);  // flushed at once
+    };
+    const PortEvent event{What::completion, static_cast<std::uint32_t>(queue)};
+    complete();
+    complete();
+    EXPECT_EQ(port.completion_queue(queue).size(), 2U);
+    EXPECT_EQ(port.next_delivery(), event);
+    EXPECT_FALSE(port.next_delivery());
+    complete();
+    EXPECT_EQ(port.next_delivery(), event);
+}
+
 // A vector of more than all memory throws, as one for which there is no memory does.
 TEST(PortEvents, OfAQueuePairForWhichThereIsNoMemoryAreNotTold) {
     Port port({});
