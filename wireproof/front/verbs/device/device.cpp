@@ -256,14 +256,9 @@ std::size_t Device::send(Instant now) {
         Instant now;
         PeerId peer;
         PeerLane lane;
+        proto::ib::Port::PacketsOf which;
 
-        // UD has no order to keep. A datagram must not wait, because the program may overwrite its
-        // memory: after the peer's answer UCX reuses the memory of a datagram without waiting for
-        // the completion.
-        proto::ib::Port::PacketsOf packets() const {
-            using Of = proto::ib::Port::PacketsOf;
-            return device.peers_.holds(now, peer) ? Of::datagrams : Of::every;
-        }
+        proto::ib::Port::PacketsOf packets() const { return which; }
         TxFrame* claim() {
             TxFrame* const room = lane.claim();
             if (room == nullptr) device.stalled_ = device.stalled_ || lane.is_shared();
@@ -279,7 +274,12 @@ std::size_t Device::send(Instant now) {
             const PeerLane lane = device.peers_.lane(peer);
             device.port_.set_near(peer, lane.is_shared());
             device.port_.neighbours().set_acks_unasked(peer, device.peers_.has_met(peer));
-            return {device, now, peer, lane};
+            // UD has no order to keep. A datagram must not wait, because the program may overwrite
+            // its memory: after the peer's answer UCX reuses the memory of a datagram without
+            // waiting for the completion.
+            using Of = proto::ib::Port::PacketsOf;
+            const bool holds = device.peers_.holds(now, peer);
+            return {device, now, peer, lane, holds ? Of::datagrams : Of::every};
         }
         void flush() const {
             if (device.faults_) device.faults_->leave(now, device.peers_.udp());

@@ -92,7 +92,7 @@ public:
         }
         *at = left != none ? left : right;
         nodes_[slot] = {};
-        --size_;
+        count(key, -1);
     }
     std::size_t size() const { return size_; }
 
@@ -109,10 +109,12 @@ public:
         if (peer == nullptr) {
             for_each_group(look);
         } else {
-            for (const std::optional<PeerId> to : {std::optional<PeerId>(), std::optional(*peer)}) {
-                look(group_of({to, false}));
-                look(group_of({to, true}));
+            if (without_peer_ > 0) {
+                look(group_of({{}, false}));
+                look(group_of({{}, true}));
             }
+            look(group_of({*peer, false}));
+            if (for_datagrams_ > 0) look(group_of({*peer, true}));
         }
         return first;
     }
@@ -193,7 +195,13 @@ private:
             }
         }
         *left = *right = none;
-        ++size_;
+        count(key, 1);
+    }
+    void count(Key key, int change) {
+        const auto add = [change](std::size_t& to) { to += static_cast<std::size_t>(change); };
+        add(size_);
+        if (group_of(key) < groups_a_peer) add(without_peer_);
+        if (of_datagrams(group_of(key))) add(for_datagrams_);
     }
     /// The first one with at least this key. `none` if there is none.
     Link from(Key key) const {
@@ -227,6 +235,9 @@ private:
     std::vector<Node> nodes_;  // by slot
     Link root_ = none;
     std::size_t size_ = 0;
+    // Of these. Most ports have none, and then nobody looks for them.
+    std::size_t without_peer_ = 0;
+    std::size_t for_datagrams_ = 0;
     mutable std::vector<PeersTurn> turns_;  // kept to reuse its memory
 };
 

@@ -99,6 +99,7 @@ public:
         const auto found = flows_.find(peer);
         if (found == flows_.end()) return;
         Waiting& waiting = found->second.waiting;
+        if (waiting.empty()) return;
         // If nothing is in flight, one queue pair may send whatever it needs.
         bool any = found->second.under_way == 0;
         for (std::uint32_t left = room(peer); left > 0; any = false) {
