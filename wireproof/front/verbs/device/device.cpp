@@ -9,6 +9,7 @@
 #include "wireproof/front/rdma/opening.hpp"
 #include "wireproof/front/rdma/turns.hpp"
 #include "wireproof/front/verbs/device/addressing.hpp"
+#include "wireproof/front/verbs/device/counters.hpp"
 #include "wireproof/front/verbs/device/identity.hpp"
 #include "wireproof/front/verbs/device/limits.hpp"
 #include "wireproof/host/memory_guard.hpp"

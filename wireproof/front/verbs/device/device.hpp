@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "wireproof/front/rdma/shown_port.hpp"
-#include "wireproof/front/verbs/device/counters.hpp"
 #include "wireproof/front/verbs/device/keeper.hpp"
 #include "wireproof/front/verbs/device/poll_habit.hpp"
 #include "wireproof/front/verbs/device/poll_round.hpp"

@@ -2,9 +2,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -18,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "wireproof/front/verbs/device/quiet_process_test_kit.hpp"
 #include "wireproof/front/verbs/objects/context.hpp"
 #include "wireproof/front/verbs/objects/verbs_test_kit.hpp"
 #include "wireproof/host/steady_clock.hpp"
@@ -61,52 +60,13 @@ private:
     const char* name_;
 };
 
-/// Another process, connected, which never sends. It must begin before this process has the device.
-class QuietPeer {
-public:
-    QuietPeer() {
-        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pipe_.data()), 0);
-        child_ = ::fork();
-        if (child_ == 0) {
-            ::close(pipe_[0]);
-            ::_exit(run(pipe_[1]));
-        }
-        ::close(pipe_[1]);
-    }
-    QuietPeer(const QuietPeer&) = delete;
-    QuietPeer& operator=(const QuietPeer&) = delete;
-    ~QuietPeer() {
-        ::close(pipe_[0]);  // the child waits for that
-        int status = 0;
-        ::waitpid(child_, &status, 0);
-        EXPECT_EQ(status, 0);
-    }
-    /// After a Write has reached it.
-    void meet(test::End& end) {
-        const test::Contact own = end.contact();
-        test::Contact there{};
-        ASSERT_EQ(::write(pipe_[0], &own, sizeof own), static_cast<ssize_t>(sizeof own));
-        ASSERT_EQ(::read(pipe_[0], &there, sizeof there), static_cast<ssize_t>(sizeof there));
-        end.connect(there, test::never_again);
-        ASSERT_EQ(end.post(IBV_WR_RDMA_WRITE, 1, end.piece(0, 8), there), 0);
-        ASSERT_EQ(end.wait().status, IBV_WC_SUCCESS);
-    }
-
-private:
-    static int run(int pipe) {
-        test::End end;
-        test::Contact there{};
-        const test::Contact own = end.contact();
-        if (::read(pipe, &there, sizeof there) != sizeof there) return 1;
-        end.connect(there);
-        if (::write(pipe, &own, sizeof own) != sizeof own) return 2;
-        char none = 0;
-        return ::read(pipe, &none, 1) == 0 ? 0 : 3;
-    }
-
-    std::array<int, 2> pipe_{};
-    pid_t child_ = -1;
-};
+/// After a Write of this end has reached it, the process never sends.
+void meet(test::QuietProcess& peer, test::End& end) {
+    const test::Contact there = peer.meet(end.contact());
+    end.connect(there, test::never_again);
+    ASSERT_EQ(end.post(IBV_WR_RDMA_WRITE, 1, end.piece(0, 8), there), 0);
+    ASSERT_EQ(end.wait().status, IBV_WC_SUCCESS);
+}
 
 bool shares_memory() {
     std::ifstream maps("/proc/self/maps");
@@ -167,13 +127,13 @@ class IdlePollsThatSpin : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(IdlePollsThatSpin, NeitherSleepNorYield) {
     const Variable wire("WIREPROOF_VERBS_NO_SHM", GetParam());
-    QuietPeer peer;
+    test::QuietProcess peer;
     const Variable spin("WIREPROOF_VERBS_POLL", "spin");
     test::End end;
     const Waits alone = waits_in(end.completions, 100'000);
     EXPECT_EQ(alone.sleeps, 0);
     EXPECT_EQ(alone.yields, 0);
-    ASSERT_NO_FATAL_FAILURE(peer.meet(end));
+    ASSERT_NO_FATAL_FAILURE(meet(peer, end));
     EXPECT_EQ(shares_memory(), std::string_view(GetParam()) == "0");
     const Waits connected = waits_in(end.completions, 100'000);
     EXPECT_EQ(connected.sleeps, 0);

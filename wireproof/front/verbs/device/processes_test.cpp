@@ -1,7 +1,6 @@
 // Processes and threads that use the device: peers that make no call or are killed, forks, exits,
 // and lack of descriptors.
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,64 +10,24 @@
 #include <thread>
 
 #include "wireproof/base/sanitizer_test_kit.hpp"
+#include "wireproof/front/verbs/device/quiet_process_test_kit.hpp"
 #include "wireproof/front/verbs/objects/verbs_test_kit.hpp"
 
 namespace wireproof::verbs::test {
 namespace {
 
-/// The other end, in a process of its own. It makes no call after it is connected.
-class QuietProcess {
-public:
-    QuietProcess() {
-        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pipe_.data()), 0);
-        child_ = ::fork();
-        if (child_ == 0) {
-            ::close(pipe_[0]);
-            ::_exit(run(pipe_[1]));
-        }
-        ::close(pipe_[1]);
-    }
-    ~QuietProcess() {
-        ::close(pipe_[0]);  // the child waits for that
-        int status = 0;
-        ::waitpid(child_, &status, 0);
-        EXPECT_EQ(status, killed_ ? SIGKILL : 0);
-    }
-    void kill() {
-        ::kill(child_, SIGKILL);
-        killed_ = true;
-        siginfo_t died{};
-        ::waitid(P_PID, static_cast<id_t>(child_), &died, WEXITED | WNOWAIT);
-    }
-    Contact meet(const Contact& own) {
-        Contact there{};
-        EXPECT_EQ(::write(pipe_[0], &own, sizeof own), static_cast<ssize_t>(sizeof own));
-        EXPECT_EQ(::read(pipe_[0], &there, sizeof there), static_cast<ssize_t>(sizeof there));
-        return there;
-    }
+int write_quiet(End& end) {
+    std::strcpy(end.memory.data() + 4096, "quiet");
+    return 0;
+}
 
-private:
-    static int run(int pipe) {
-        End end;
-        Contact there{};
-        const Contact own = end.contact();
-        if (::read(pipe, &there, sizeof there) != sizeof there) return 1;
-        end.connect(there);
-        std::strcpy(end.memory.data() + 4096, "quiet");
-        if (::write(pipe, &own, sizeof own) != sizeof own) return 2;
-        char none = 0;
-        if (::read(pipe, &none, 1) != 0) return 3;
-        // Takes the device's lock. Only this tells the thread sanitizer that the write is over.
-        ibv_qp_attr attributes{};
-        ibv_qp_init_attr created{};
-        if (ibv_query_qp(end.pair, &attributes, IBV_QP_STATE, &created) != 0) return 5;
-        return std::strcmp(end.memory.data(), "written") == 0 ? 0 : 4;
-    }
-
-    std::array<int, 2> pipe_{};
-    pid_t child_ = -1;
-    bool killed_ = false;
-};
+int find_written(End& end) {
+    // Takes the device's lock. Only this tells the thread sanitizer that the write is over.
+    ibv_qp_attr attributes{};
+    ibv_qp_init_attr created{};
+    if (ibv_query_qp(end.pair, &attributes, IBV_QP_STATE, &created) != 0) return 5;
+    return std::strcmp(end.memory.data(), "written") == 0 ? 0 : 4;
+}
 
 /// Changes the acknowledgement timeout of a connected queue pair that has no work.
 void set_timeout(const End& end, std::uint8_t timeout) {
@@ -82,7 +41,7 @@ void set_timeout(const End& end, std::uint8_t timeout) {
 }
 
 TEST(Verbs, TheTargetOfWritesAndReadsCallsNothing) {
-    QuietProcess target;  // starts before this process has the device
+    QuietProcess target(write_quiet, find_written);  // starts before this process has the device
     End end;
     const Contact there = target.meet(end.contact());
     end.connect(there, never_again);
@@ -95,7 +54,7 @@ TEST(Verbs, TheTargetOfWritesAndReadsCallsNothing) {
 }
 
 TEST(Verbs, AKilledPeerEndsInARetryErrorAndFlushesWhatFollows) {
-    QuietProcess target;
+    QuietProcess target(write_quiet, find_written);
     End end;
     const Contact there = target.meet(end.contact());
     end.connect(there, never_again);
